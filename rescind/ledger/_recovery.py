@@ -1,0 +1,100 @@
+"""What the sweeper and the undo after the fact do with sagas as a whole: look, promote, claim."""
+
+from typing import cast
+
+from rescind._states import RecordState, SagaState
+from rescind.ledger._answers import (
+    Claimed,
+    EffectOutline,
+    Extent,
+    Refused,
+    SagaOutline,
+    Unfinished,
+    refused,
+)
+from rescind.ledger._connection import Answer, rows
+from rescind.ledger._json import decode, plain
+from rescind.ledger._people import People
+
+
+class Recovery(People):
+    """The part of the ledger that takes sagas over."""
+
+    async def promote(self, saga: str) -> SagaState | None:
+        """Commit a sealed saga, once Temporal says COMPLETED; None if there is no such saga."""
+        state = (await self._call("select rescind.promote(%s)", (saga,)))["state"]
+        return SagaState(state) if state else None
+
+    async def claim(
+        self, saga: str, epoch: int, owner: str, extent: Extent = Extent.UNFINISHED, *, why: str | None = None
+    ) -> Claimed | Refused:
+        """Take a saga over to undo it: everybody in an earlier epoch is locked out.
+
+        It is unwinding from here on; only where a part of a committed saga is undone it stays committed.
+        The same claim sent twice is answered twice.
+
+        Args:
+            saga: The saga.
+            epoch: The epoch in which the caller has seen it.
+            owner: Who takes it.
+            extent: UNFINISHED takes no committed saga, so that a sweeper that comes late takes none; WHOLE takes
+                it too; PART takes no other.
+            why: For the journal.
+        """
+        answer = await self._call(
+            "select rescind.claim(%s, %s, %s, %s, %s)", (saga, epoch, owner, extent.value, plain(why))
+        )
+        return Claimed(answer["epoch"]) if answer["answer"] == "claimed" else refused(answer)
+
+    async def outline(self, saga: str) -> SagaOutline | None:
+        """A saga with what each of its effects did, in order; None if there is none of this id."""
+        answer = cast("Answer | None", await self._call("select rescind.outline(%s)", (saga,)))
+        if answer is None:
+            return None
+        return SagaOutline(
+            SagaState(answer["state"]),
+            answer["epoch"],
+            answer["owner"],
+            answer["since_seal"],
+            tuple(_effect(row) for row in rows(answer, "effects")),
+        )
+
+    async def sweep(self, namespace_id: str, limit: int = 1000, *, after: str = "") -> list[Unfinished]:
+        """Unfinished sagas of one namespace by their ids; whether the owner is gone is Temporal's to say.
+
+        Args:
+            namespace_id: The namespace.
+            limit: So many at most.
+            after: The id of the saga that was looked at last.
+        """
+        answer = await self._call("select rescind.sweep(%s, %s, %s::int)", (namespace_id, after, limit))
+        return [
+            Unfinished(
+                row["saga"],
+                SagaState(row["state"]),
+                row["epoch"],
+                row["owner"],
+                row["quiet"],
+                row["standing"],
+                row["undoable"],
+                row["needs_person"],
+            )
+            for row in rows(answer, "sagas")
+        ]
+
+
+def _effect(row: Answer) -> EffectOutline:
+    return EffectOutline(
+        key=row["key"],
+        seq=tuple(row["seq"]),
+        tool=row["tool"],
+        version=row["version"],
+        state=RecordState(row["state"]),
+        changed=row["changed"],
+        no_op=row["no_op"],
+        request=decode(row["request"]),
+        before=decode(row["before"]),
+        result=decode(row["result"]),
+        restoration=decode(row["restoration"]),
+        error=row["error"],
+    )
