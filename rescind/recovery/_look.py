@@ -1,0 +1,188 @@
+"""One look of the sweeper at a page of unfinished sagas: who owns each, and what is to be done about it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from temporalio import activity
+from temporalio.client import Client, WorkflowExecutionStatus
+
+from rescind._bench import Bench
+from rescind._recorded import inner
+from rescind._states import SagaState
+from rescind.ledger import Claimed, TakenOver, Unfinished
+from rescind.reconciliation._open import ensure_reconciliation, reconciliation_id
+from rescind.recovery._fate import Fate, Owner, described, owner_of
+from rescind.recovery._orders import UndoSagaOrder, undo_id
+from rescind.recovery._start import start_undo
+from rescind.recovery._sweep import PageOrder, Swept
+
+T = TypeVar("T")
+
+_AT_ONCE = 10
+"""Questions to Temporal that are open at a time."""
+
+_NAMED = 50
+_SWEEPER = "the sweeper"
+
+
+@dataclass(slots=True)
+class _Found:
+    running: int = 0
+    promoted: int = 0
+    closed: int = 0
+    undoing: list[str] = field(default_factory=list[str])
+    reconciling: list[str] = field(default_factory=list[str])
+    stalled: list[str] = field(default_factory=list[str])
+    questions: list[str] = field(default_factory=list[str])
+
+
+class Look:
+    """One look at one page."""
+
+    def __init__(self, bench: Bench, client: Client, order: PageOrder) -> None:
+        self.bench, self.client, self.order = bench, client, order
+        self.found = _Found()
+        self._at_once = asyncio.Semaphore(_AT_ONCE)
+
+    async def run(self) -> Swept:
+        """Look at the page, and do what is to be done about each of its sagas."""
+        limit = self.order.sweeping.limit
+        page = await self.bench.ledger.sweep(self.bench.namespace_id, limit, after=self.order.after)
+        owners = dict(
+            zip(page, await asyncio.gather(*(self._limited(self._owner, saga) for saga in page)), strict=True)
+        )
+        gone = [saga for saga, owner in owners.items() if owner.fate is Fate.GONE]
+        many = self._too_many(len(gone), len(page))
+        if many:
+            self._ask(
+                f"{len(gone)} of {len(page)} unfinished sagas have a workflow that Temporal does not know: nothing of "
+                "them was undone. Was this server wiped, or is it another one? If they are really lost, undo each "
+                "with the command undo"
+            )
+        await self._do(owners, gone if many else [])
+        return self._told(page, limit)
+
+    def _too_many(self, gone: int, asked: int) -> bool:
+        return gone > self.order.sweeping.many_gone and gone > asked / 2
+
+    async def _do(self, owners: Mapping[Unfinished, Owner], left_alone: Sequence[Unfinished]) -> None:
+        async def act(saga: Unfinished) -> None:
+            await self._act(saga, owners[saga])
+
+        await asyncio.gather(*(self._limited(act, saga) for saga in owners if saga not in left_alone))
+
+    async def _limited(self, work: Callable[[Unfinished], Awaitable[T]], saga: Unfinished) -> T:
+        async with self._at_once:
+            return await work(saga)
+
+    async def _owner(self, saga: Unfinished) -> Owner:
+        """Who works on a saga: the workflow that had it, or from the first claim on the undo."""
+        if not saga.epoch:
+            return await owner_of(self.client, inner(saga.saga))
+        undo = await described(self.client, undo_id(inner(saga.saga)))
+        running = undo is not None and undo.status is WorkflowExecutionStatus.RUNNING
+        if running:
+            return Owner(Fate.RUNNING, "being undone")
+        before = await owner_of(self.client, inner(saga.saga))
+        return Owner(Fate.CLOSED, "left by its undo", before.task_queue)
+
+    async def _act(self, saga: Unfinished, owner: Owner) -> None:
+        match owner.fate:
+            case Fate.RUNNING:
+                self._running(saga, owner)
+            case Fate.COMPLETED:
+                await self._completed(saga, owner)
+            case Fate.CLOSED:
+                await self._take_back(saga, owner)
+            case Fate.GONE:
+                await self._gone(saga, owner)
+
+    def _running(self, saga: Unfinished, owner: Owner) -> None:
+        self.found.running += 1
+        if owner.stalled >= self.order.sweeping.stalled_after:
+            self.found.stalled.append(inner(saga.saga))
+            activity.logger.error(
+                "the saga %s does not go on: its workflow's own code has failed %d times, a bug or a worker of another "
+                "version. Nothing is undone by that; mend the code and it goes on",
+                inner(saga.saga),
+                owner.stalled,
+            )
+
+    async def _completed(self, saga: Unfinished, owner: Owner) -> None:
+        if saga.state is SagaState.SEALED:
+            await self.bench.ledger.promote(saga.saga)
+            self.found.promoted += 1
+        elif saga.state is SagaState.OPEN and saga.undoable:
+            self._ask(
+                f"{inner(saga.saga)} has completed without a commit, and {saga.undoable} of its steps stand: the "
+                "workflow has swallowed what left its block. Mend it, and undo the saga or leave it"
+            )
+        else:
+            await self._take_back(saga, owner)
+
+    async def _gone(self, saga: Unfinished, owner: Owner) -> None:
+        if saga.quiet < self.order.sweeping.grace.total_seconds():
+            return
+        if saga.state is SagaState.SEALED:
+            self._ask(
+                f"{inner(saga.saga)} is sealed and its workflow is gone, so that nobody can tell whether it completed; "
+                "most likely it did. It stands; the command undo takes it back"
+            )
+            return
+        await self._take_back(saga, owner)
+
+    async def _take_back(self, saga: Unfinished, owner: Owner) -> None:
+        """Undo what can be undone; what can't is a reconciliation's; a saga of which nothing stands is closed."""
+        if saga.undoable and saga.state is not SagaState.COMMITTED:
+            await self._undo(saga, owner)
+        elif saga.needs_person:
+            await self._reconcile(saga)
+        else:
+            await self._close(saga, owner)
+
+    async def _undo(self, saga: Unfinished, owner: Owner) -> None:
+        name = inner(saga.saga)
+        why = f"its workflow is {owner.words}"
+        order = UndoSagaOrder(saga=name, who=_SWEEPER, why=why, task_queue=owner.task_queue)
+        await start_undo(self.client, order, join=True)
+        self.found.undoing.append(name)
+        activity.logger.warning("the saga %s is undone: %s", name, why)
+
+    async def _reconcile(self, saga: Unfinished) -> None:
+        name = inner(saga.saga)
+        there = await described(self.client, reconciliation_id(name))
+        if there is None or there.status is not WorkflowExecutionStatus.RUNNING:
+            await ensure_reconciliation(self.client, name)
+            self.found.reconciling.append(name)
+
+    async def _close(self, saga: Unfinished, owner: Owner) -> None:
+        try:
+            why = f"{_SWEEPER}: its workflow is {owner.words}, and nothing of it stands"
+            claim = await self.bench.ledger.claim(saga.saga, saga.epoch, undo_id(inner(saga.saga)), why=why)
+            if isinstance(claim, Claimed):
+                await self.bench.ledger.unwind(saga.saga, claim.epoch)
+                self.found.closed += 1
+        except TakenOver:
+            return  # somebody else has it since the page was read
+
+    def _ask(self, question: str) -> None:
+        self.found.questions.append(question)
+        activity.logger.error("a question for a person: %s", question)
+
+    def _told(self, page: Sequence[Unfinished], limit: int) -> Swept:
+        found = self.found
+        return Swept(
+            next_after=page[-1].saga if len(page) == limit else "",
+            looked_at=len(page),
+            running=found.running,
+            promoted=found.promoted,
+            closed=found.closed,
+            undoing=found.undoing[:_NAMED],
+            reconciling=found.reconciling[:_NAMED],
+            stalled=found.stalled[:_NAMED],
+            questions=found.questions[:_NAMED],
+        )

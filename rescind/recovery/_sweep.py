@@ -1,0 +1,73 @@
+"""The workflow of one look of the sweeper."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+from pydantic import BaseModel, ConfigDict
+from temporalio import workflow
+from temporalio.common import RetryPolicy
+
+from rescind.recovery._sweeping import SWEEP, Sweeping
+
+LOOK_AT_PAGE = "rescind.sweep"
+_LONGEST = timedelta(minutes=5)
+_RETRIES = RetryPolicy(maximum_attempts=3)
+"""After them this look is over; the next one of the schedule begins where the last good one had stopped."""
+
+
+class PageOrder(BaseModel):
+    """Asks for a look at the sagas behind `after`."""
+
+    model_config = ConfigDict(frozen=True)
+
+    sweeping: Sweeping
+    after: str
+
+
+class Swept(BaseModel):
+    """What one look came to; lists name 50 at most, as workflow id and first run id.
+
+    Attributes:
+        next_after: Where the next look begins; empty at the end of the list.
+        looked_at: Sagas looked at.
+        running: Those whose workflow is running; nothing was done about them.
+        promoted: Sealed ones whose workflow has completed: committed now.
+        closed: Those of which nothing stood: closed now.
+        undoing: Those for which an undo was started.
+        reconciling: Those for which a reconciliation was opened, since it was missing.
+        stalled: Running ones whose own code does not go on: a bug, about which a person is told.
+        questions: What a person has to decide, in words; nothing was done about it.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    next_after: str = ""
+    looked_at: int = 0
+    running: int = 0
+    promoted: int = 0
+    closed: int = 0
+    undoing: list[str] = []
+    reconciling: list[str] = []
+    stalled: list[str] = []
+    questions: list[str] = []
+
+
+@workflow.defn(name=SWEEP)
+class Sweep:
+    """Looks at one page of unfinished sagas, and hands the place where it stopped to the schedule's next run."""
+
+    @workflow.run
+    async def run(self, sweeping: Sweeping) -> Swept:
+        """Look once."""
+        last = workflow.get_last_completion_result(Swept)
+        swept: Swept = await workflow.execute_activity(
+            LOOK_AT_PAGE,
+            PageOrder(sweeping=sweeping, after=last.next_after if last else ""),
+            result_type=Swept,
+            activity_id="sweep",
+            summary="ask Temporal for the workflow of each unfinished saga",
+            start_to_close_timeout=_LONGEST,
+            retry_policy=_RETRIES,
+        )
+        return swept
