@@ -1,0 +1,132 @@
+"""Runs the steps of a plan inside a saga: side by side where they may, each with what it does on a failure."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import timedelta
+
+from pydantic import BaseModel, JsonValue, ValidationError
+from pydantic_core import to_json
+from temporalio import workflow
+from temporalio.exceptions import ActivityError, is_cancelled_exception
+
+from rescind._catalogue import AnyTool, Catalogue
+from rescind._errors import StepFailed
+from rescind._workflow import deepest
+from rescind.plans._needs import needed
+from rescind.plans._order import Became, StepDone
+from rescind.plans._plan import Arguments, Plan, Step
+from rescind.plans._values import Unresolvable, resolve
+from rescind.saga import Saga
+
+
+class PlanRun:
+    """The steps of one plan, as they are done one stage after the other.
+
+    Attributes:
+        done: What became of each step, in the order in which they ended.
+    """
+
+    def __init__(self, saga: Saga, plan: Plan, catalogue: Catalogue) -> None:
+        self._saga, self._plan, self._catalogue = saga, plan, catalogue
+        self._steps: Mapping[str, Step] = {step.id: step for step in plan.steps}
+        self._results: dict[str, JsonValue] = {}
+        self.done: dict[str, StepDone] = {}
+
+    async def stage(self, ids: Iterable[str]) -> None:
+        """Run the steps of one stage; return when all are done or skipped.
+
+        Raises:
+            StepFailed: One has failed and has no further alternative. Others may still run: the saga, whose block
+                is left by it, waits for them.
+            asyncio.CancelledError: The workflow was asked to cancel.
+        """
+        here = [self._steps[each] for each in ids]
+        waiting = _Waiting(here)
+        running: dict[asyncio.Task[None], str] = {}
+        while waiting.ready or running:
+            while waiting.ready and len(running) < self._plan.parallel:
+                step = waiting.ready.popleft()
+                task = asyncio.create_task(self._do(step))
+                task.add_done_callback(_looked_at)
+                running[task] = step.id
+            ended, _ = await workflow.wait(running, return_when=asyncio.FIRST_COMPLETED)
+            for task in ended:
+                task.result()
+                waiting.over(running.pop(task))
+
+    async def _do(self, step: Step) -> None:
+        """Do a step by the first of its alternatives that succeeds."""
+        failed: StepFailed | None = None
+        tool, tries = step.tool, 0
+        for _, tool, arguments in step.tries():
+            tries += 1
+            try:
+                result = await self._try(step, self._catalogue[tool], arguments)
+            except StepFailed as error:
+                if not error.absent:
+                    raise
+                failed = error
+            else:
+                self._results[step.id] = result
+                error_before = deepest(failed) if failed else None
+                self.done[step.id] = StepDone(
+                    became=Became.DONE, tool=tool, tries=tries, result=result, error=error_before
+                )
+                return
+        assert failed is not None  # noqa: S101  (there is at least one try, and none has succeeded)
+        if not step.can_be_skipped:
+            raise failed
+        self.done[step.id] = StepDone(became=Became.SKIPPED, tool=tool, tries=tries, error=deepest(failed))
+
+    async def _try(self, step: Step, tool: AnyTool, arguments: Arguments) -> JsonValue:
+        request = self._request(step, tool, arguments)
+        if step.timeout is not None:
+            tool = tool.model_copy(update={"timeout": timedelta(seconds=step.timeout)})
+        try:
+            result: BaseModel = await self._saga.step(tool, request, name=step.id)
+        except ActivityError as error:
+            if is_cancelled_exception(error):
+                raise
+            words = f"{step.id} failed: {deepest(error)} (it only reads)"
+            raise StepFailed(words, step=step.id, absent=True) from error
+        plain: JsonValue = result.model_dump(mode="json")
+        return plain
+
+    def _request(self, step: Step, tool: AnyTool, arguments: Arguments) -> BaseModel:
+        """The request with the results that it refers to; one that the tool does not take is a step not begun."""
+        try:
+            plain = resolve(arguments, self._results)
+            request: BaseModel = tool.request_type.model_validate_json(to_json(plain))
+        except (Unresolvable, ValidationError) as error:
+            words = f"{step.id} was not begun, since {tool.name} does not take its arguments: {error}"
+            raise StepFailed(words, step=step.id, absent=True) from None
+        return request
+
+
+class _Waiting:
+    """The steps of a stage that have not begun, in the plan's order, and what each of them still waits for."""
+
+    def __init__(self, steps: Sequence[Step]) -> None:
+        self._steps = {step.id: step for step in steps}
+        self._for = {step.id: {each for each in needed(step) if each in self._steps} for step in steps}
+        self._behind: dict[str, list[str]] = {each: [] for each in self._steps}
+        for each, needs in self._for.items():
+            for need in sorted(needs):
+                self._behind[need].append(each)
+        self.ready = deque(step for step in self._steps.values() if not self._for[step.id])
+
+    def over(self, ended: str) -> None:
+        """Let those begin that have waited for this one last."""
+        for each in self._behind[ended]:
+            self._for[each].discard(ended)
+            if not self._for[each]:
+                self.ready.append(self._steps[each])
+
+
+def _looked_at(task: asyncio.Task[None]) -> None:
+    """Take note of a failure that nobody waits for any more: the first one has ended the plan."""
+    if not task.cancelled():
+        task.exception()
