@@ -1,0 +1,71 @@
+"""The table of steps that the Temporal Web UI shows as the workflow's details, in Markdown."""
+
+from collections.abc import Iterable, Sequence
+
+from rescind._counts import Counts
+from rescind._record import Record, is_clean
+from rescind._states import RecordState
+
+ROWS = 30
+"""Steps shown at most; the table is computed at every step, so its size is bounded (DESIGN 12)."""
+
+_GAP = "\u00a0\u00a0\u00a0"
+"""Ends every cell: the Web UI's tables have no space between their columns, and Markdown drops ordinary spaces."""
+
+_MARK = {
+    RecordState.INTENDED: "…",
+    RecordState.APPLIED: "✓",
+    RecordState.ABSENT: "·",
+    RecordState.IN_DOUBT: "?",
+    RecordState.UNDOING: "↶",
+    RecordState.UNDONE: "↶",
+    RecordState.STUCK: "✗",
+    RecordState.RESOLVED: "✓",
+}
+
+
+def details(headline: str, records: Sequence[Record], beyond: Counts) -> list[str]:
+    """Render a headline and the newest steps, line by line; others are counted, also those without a record."""
+    shown = records[-ROWS:]
+    lines = [f"**{headline}**", ""]
+    steps = beyond.steps + len(records)
+    if steps > len(shown):
+        standing = beyond.standing + sum(not is_clean(record) for record in records)
+        lines += [f"{steps} steps, {standing} standing; the newest {len(shown)}:", ""]
+    lines += ["| step | state | what |", "|---|---|---|"]
+    lines += [_row(record) for record in shown]
+    return lines
+
+
+def _row(record: Record) -> str:
+    state = record.state.value.replace("_", " ")
+    if record.restoration:
+        state = f"{state}: {record.restoration.grade.value}"
+    note = _note(record)
+    cells = (
+        f"{_MARK[record.state]} {record.step}",
+        state,
+        f"{record.summary}; {note}" if note else record.summary,
+    )
+    return table_row(cells)
+
+
+def table_row(cells: Iterable[str]) -> str:
+    """One row of a Markdown table, each cell cut to 200 characters and without Markdown of its own."""
+    return "| " + " | ".join(_plain(cell) + _GAP for cell in cells) + " |"
+
+
+def _note(record: Record) -> str:
+    if record.error and record.state is not RecordState.APPLIED:
+        return record.error
+    if record.restoration and record.restoration.detail:
+        return record.restoration.detail
+    if not record.changed and not record.is_saga:
+        return "changed nothing"
+    return "recovered by lookup" if record.recovered else ""
+
+
+def _plain(cell: str) -> str:
+    """A cell's text cut to 200 characters, without what Markdown would take for its own."""
+    text = " ".join(cell.split()).replace("|", "\\|")
+    return text if len(text) <= 200 else text[:199] + "…"
