@@ -1,0 +1,1 @@
+"""The tools of this application: one file for each outside system."""

@@ -1,0 +1,35 @@
+"""The tools of this application; a new tool is added here and nowhere else."""
+
+from activities.billing import CREATE_INVOICE
+from activities.chat import NOTIFY
+from activities.container import DEPLOY_CONTAINER
+from activities.crm import SET_STATUS
+from activities.ecs import DEPLOY_SERVICE
+from activities.flights import BOOK_FLIGHT
+from activities.git import CREATE_BRANCH
+from activities.hotels import BOOK_ROOM, BOOK_ROOM_BLIND
+from activities.mail import SEND_EMAIL
+from activities.postgres import ADD_COLUMN, RENAME_TABLE
+from activities.postgres_migration import MIGRATE
+from activities.s3 import CREATE_BUCKET, PUT_OBJECT
+from rescind import Catalogue
+
+CATALOGUE = Catalogue(
+    [
+        CREATE_BRANCH,
+        CREATE_BUCKET,
+        PUT_OBJECT,
+        RENAME_TABLE,
+        ADD_COLUMN,
+        MIGRATE,
+        DEPLOY_CONTAINER,
+        DEPLOY_SERVICE,
+        NOTIFY,
+        SET_STATUS,
+        CREATE_INVOICE,
+        SEND_EMAIL,
+        BOOK_FLIGHT,
+        BOOK_ROOM,
+        BOOK_ROOM_BLIND,
+    ]
+)
