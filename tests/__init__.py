@@ -1,0 +1,1 @@
+"""Rescind's tests; they run against real servers."""

@@ -1,0 +1,1 @@
+"""Tests of the tools, each against a real server of its system."""

@@ -1,0 +1,1 @@
+"""The certificates of this application's tools: made on the stand-ins, kept in docs/certificates."""

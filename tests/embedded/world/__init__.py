@@ -1,0 +1,1 @@
+"""Tests of the snapshots of the world."""

@@ -1,0 +1,184 @@
+"""Runs the cells: all at once on one worker, each with its own faults at the one sandbox; lone mails one by one."""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import JsonValue
+from temporalio import activity
+from temporalio.client import Client, WorkflowFailureError, WorkflowHandle
+from temporalio.worker import Worker
+
+from embedded.environment import only
+from embedded.world import World, snapshot
+from rescind import RescindPlugin, SagaReport
+from rescind.ledger import Ledger, SagaView, install
+from tests.activities.sandbox_world import Sandbox, sandbox_of
+from tests.matrix.business.cells import Business, Cell, Side
+from tests.matrix.business.providers import Case, History, Keys, history, keys_of, plan, prepared
+from tests.matrix.business.saga import TOOLS, OneStep, TakeAndGiveBack
+from tests.matrix.run import saga_view
+
+AT_A_TIME = 40
+"""Sagas that are under way at a time."""
+
+HTTP_SECONDS = "2"
+QUIET_SECONDS = 30.0
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How one cell's saga ended.
+
+    Attributes:
+        case: The cell and what it has at the providers.
+        keys: The keys of its step.
+        closed: The type of the workflow's failure.
+        report: The report in it.
+        met: The sides whose fault was met.
+        seconds: From the start to the end.
+    """
+
+    case: Case
+    keys: Keys
+    closed: str
+    report: SagaReport | None
+    met: frozenset[Side]
+    seconds: float
+    view: SagaView | None
+
+
+@dataclass(frozen=True)
+class Batch:
+    """All cells with the world before and after them, and everything that the providers ever had."""
+
+    ended: list[Ended]
+    before: World
+    after: World
+    history: History
+    seconds: float
+
+
+async def run_cells(cells: Sequence[Cell], stack: dict[str, str]) -> Batch:
+    """Run the cells in running stand-ins, which nobody else uses meanwhile; the machine's Docker is not looked at."""
+    began = time.monotonic()
+    stack = {name: value for name, value in stack.items() if name != "RESCIND_DOCKER_SOCKET"}
+    install(stack["RESCIND_LEDGER_ADMIN_DSN"], workers=["rescind_ledger_worker"])
+    plugin = RescindPlugin(TOOLS, ledger=stack["RESCIND_LEDGER_DSN"], sweeping=None)
+    with only(stack | {"RESCIND_HTTP_SECONDS": HTTP_SECONDS}):
+        client = await Client.connect(stack["TEMPORAL_ADDRESS"], plugins=[plugin])
+        async with sandbox_of(stack) as sandbox:
+            cases = await prepared(list(cells), sandbox)
+            before = await asyncio.to_thread(snapshot, stack)
+            async with Ledger(stack["RESCIND_LEDGER_DSN"], connections=2) as ledger:
+                bench = Bench(client, sandbox, ledger)
+                told = [bench.before_the_call, bench.before_the_undo]
+                async with Worker(
+                    client, task_queue=bench.queue, workflows=[TakeAndGiveBack], activities=told
+                ):
+                    ended = await bench.run(cases)
+            await _quiet(sandbox)
+            after = await asyncio.to_thread(snapshot, stack)
+            had = await history(sandbox)
+    return Batch(ended, before, after, had, time.monotonic() - began)
+
+
+class Bench:
+    """Where sagas are run and their faults are planned."""
+
+    def __init__(self, client: Client, sandbox: Sandbox, ledger: Ledger) -> None:
+        self._client, self._sandbox, self._ledger = client, sandbox, ledger
+        self._limit = asyncio.Semaphore(AT_A_TIME)
+        self._running: dict[str, Running] = {}
+        self.queue = "business-matrix"
+
+    async def run(self, cases: Sequence[Case]) -> list[Ended]:
+        """Run all; mails that may not meet another one come one by one, after the others."""
+        mails = [case for case in cases if case.cell.tool is Business.EMAIL]
+        others = [case for case in cases if case.cell.tool is not Business.EMAIL]
+        lone, together = await asyncio.gather(
+            self._mails(mails), asyncio.gather(*(self._one(case) for case in others))
+        )
+        return [*lone, *together]
+
+    async def _mails(self, cases: Sequence[Case]) -> list[Ended]:
+        together = await asyncio.gather(*(self._one(case) for case in cases if not case.cell.alone))
+        return [*together, *[await self._one(case) for case in cases if case.cell.alone]]
+
+    async def _one(self, case: Case) -> Ended:
+        async with self._limit:
+            began = time.monotonic()
+            cell = case.cell
+            self._running[cell.name] = Running(case)
+            given = OneStep(tool=cell.tool.value, request=case.request())
+            handle: WorkflowHandle[Any, Any] = await self._client.start_workflow(
+                TakeAndGiveBack.run, given, id=cell.name, task_queue=self.queue
+            )
+            closed, report = await _closed(handle)
+            running = self._running.pop(cell.name)
+            await self._end(running)
+            saga = f"{handle.id}/{handle.first_execution_run_id}"
+            view = await saga_view(self._ledger, self._client, saga)
+            met, seconds = frozenset(running.met), time.monotonic() - began
+            return Ended(case, keys_of(cell.tool, saga), closed, report, met, seconds, view)
+
+    @activity.defn
+    async def before_the_call(self, result: JsonValue) -> None:
+        """Plan the call's fault."""
+        await self._begin(Side.CALL, result)
+
+    @activity.defn
+    async def before_the_undo(self, result: JsonValue) -> None:
+        """The call's fault is over; plan the undo's."""
+        await self._begin(Side.UNDO, result)
+
+    async def _begin(self, side: Side, result: JsonValue) -> None:
+        info = activity.info()
+        running = self._running[str(info.workflow_id)]
+        await self._end(running)
+        keys = keys_of(running.case.cell.tool, f"{info.workflow_id}/{info.workflow_run_id}")
+        if told := plan(running.case, side, keys.call, result):
+            running.plan = side, await self._sandbox.misbehave(**told)
+
+    async def _end(self, running: "Running") -> None:
+        """The plan of the side that was on is gone; whether it was met is kept."""
+        if running.plan is None:
+            return
+        side, number = running.plan
+        running.plan = None
+        if await self._over(number):
+            running.met.add(side)
+
+    async def _over(self, number: int) -> bool:
+        """The plan is gone; whether it was met."""
+        plans = await self._sandbox.get("/admin/faults")
+        await self._sandbox.behave(number)
+        return any(each["number"] == number and each["used"] for each in plans)
+
+
+@dataclass
+class Running:
+    """A cell that is under way: its present plan, and the sides whose faults were met."""
+
+    case: Case
+    plan: tuple[Side, int] | None = None
+    met: set[Side] = field(default_factory=set[Side])
+
+
+async def _closed(handle: WorkflowHandle[Any, Any]) -> tuple[str, SagaReport | None]:
+    try:
+        await handle.result()
+    except WorkflowFailureError as failure:
+        details = getattr(failure.cause, "details", None) or [None]
+        report = SagaReport.model_validate(details[0]) if details[0] else None
+        return str(getattr(failure.cause, "type", "")), report
+    return "COMPLETED", None
+
+
+async def _quiet(sandbox: Sandbox) -> None:
+    """Nothing is under way at any provider."""
+    async with asyncio.timeout(QUIET_SECONDS):
+        while any(each["under_way"] for each in await sandbox.get("/admin/calls")):  # noqa: ASYNC110 - it tells nobody
+            await asyncio.sleep(0.2)

@@ -1,0 +1,100 @@
+"""The comparison of the business matrix is shown to be able to fail: one thing left by hand at each provider."""
+
+import asyncio
+import smtplib
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from email.message import EmailMessage
+
+import pytest
+
+from embedded.sandbox.faults import Fault
+from embedded.world import snapshot
+from tests.activities.sandbox_world import Sandbox, sandbox_of
+from tests.matrix.business.bench import run_cells
+from tests.matrix.business.cells import NOTHING, Business, Cell, Trouble
+from tests.matrix.business.providers import Case
+from tests.matrix.business.verdict import judge_all
+
+pytestmark = [
+    pytest.mark.timeout(300),
+    # The SDK says so of an activity that has timed out and reported in the same moment.
+    pytest.mark.filterwarnings("ignore:Cannot find activity to cancel:UserWarning"),
+]
+
+
+async def _status(sandbox: Sandbox, case: Case) -> None:
+    await sandbox.change_order(case.order, "on_hold")
+
+
+async def _draft(sandbox: Sandbox, case: Case) -> None:
+    await sandbox.at_stripe(sandbox.stripe.v1.invoices.create, {"customer": case.customer})
+
+
+async def _mail(sandbox: Sandbox, case: Case) -> None:
+    mail = EmailMessage()
+    mail["Message-ID"], mail["From"], mail["To"] = (
+        "<planted-by-hand@example.com>",
+        "left@example.com",
+        case.address,
+    )
+    mail["Subject"] = "left"
+    host, _, port = sandbox.environment["RESCIND_SMTP"].rpartition(":")
+    with smtplib.SMTP(host, int(port)) as server:
+        server.send_message(mail)
+
+
+async def _seat(sandbox: Sandbox, case: Case) -> None:
+    await sandbox.post("/flights/bookings", {"flight": "LH123", "passenger": case.cell.name})
+
+
+async def _room(sandbox: Sandbox, case: Case) -> None:
+    await sandbox.post("/hotels/bookings", {"hotel": "Grand", "guest": case.cell.name})
+
+
+async def _blind_room(sandbox: Sandbox, case: Case) -> None:
+    await sandbox.post("/hotels/blind/bookings", {"hotel": "Grand", "guest": case.cell.name})
+
+
+LEFT: dict[Business, Callable[[Sandbox, Case], Awaitable[None]]] = {
+    Business.CRM: _status,
+    Business.INVOICE: _draft,
+    Business.EMAIL: _mail,
+    Business.FLIGHT: _seat,
+    Business.ROOM: _room,
+    Business.BLIND: _blind_room,
+}
+
+
+async def test_one_leftover_is_seen(stack_environment: dict[str, str]) -> None:
+    """A saga that was clean is judged a false clean once one thing of it stands, whatever the thing is."""
+    cells = [
+        Cell(tool, Trouble(Fault.REFUSE, "rcpt" if tool is Business.EMAIL else ""), NOTHING, run="left")
+        for tool in LEFT
+    ]
+    batch = await run_cells(cells, stack_environment)
+    clean = judge_all(batch)
+    cases = {ended.case.cell.tool: ended.case for ended in batch.ended}
+    async with sandbox_of(stack_environment) as sandbox:
+        for tool, leave in LEFT.items():
+            await leave(sandbox, cases[tool])
+        mails = await sandbox.get("/mails")
+    after = await asyncio.to_thread(snapshot, stack_environment)
+    spoilt = judge_all(replace(batch, after=after, history=replace(batch.history, mails=mails)))
+    assert (clean.problems, clean.false_clean) == ([], 0)
+    assert [verdict.end for verdict in clean.verdicts] == ["not done"] * len(LEFT)
+    assert spoilt.false_clean == len(LEFT)
+    assert all(verdict.problems for verdict in spoilt.verdicts)
+
+
+async def test_a_second_effect_is_seen(stack_environment: dict[str, str]) -> None:
+    """A room that was booked twice is a double effect, also when both were cancelled."""
+    cell = Cell(Business.BLIND, NOTHING, NOTHING, run="twice")
+    batch = await run_cells([cell], stack_environment)
+    (ended,) = batch.ended
+    booked = batch.history.bookings[Business.BLIND]
+    again = [each for each in booked if each["guest"] == ended.case.cell.name]
+    twice = replace(batch.history, bookings=batch.history.bookings | {Business.BLIND: booked + again})
+    assert len(again) == 1
+    assert judge_all(batch).doubles == 0
+    assert judge_all(replace(batch, history=twice)).doubles == 1

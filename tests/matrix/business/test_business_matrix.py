@@ -1,0 +1,47 @@
+"""Every business tool meets every fault on the call and on the undo: what is left is what the reports say."""
+
+import os
+import sys
+
+import pytest
+
+from tests.matrix.business.bench import run_cells
+from tests.matrix.business.cells import Business, Side, ordinary, soak, troubles
+from tests.matrix.business.table import summary, table
+from tests.matrix.business.verdict import Judgement, judge_all
+
+pytestmark = [
+    pytest.mark.timeout(3600),
+    # The SDK says so of an activity that has timed out and reported in the same moment.
+    pytest.mark.filterwarnings("ignore:Cannot find activity to cancel:UserWarning"),
+]
+
+
+@pytest.fixture(scope="module")
+async def judged(stack_environment: dict[str, str]) -> Judgement:
+    """The whole matrix, run once."""
+    cells = (soak if os.environ.get("RESCIND_SOAK") else ordinary)()
+    return judge_all(await run_cells(cells, stack_environment))
+
+
+def test_no_false_clean_and_no_double(judged: Judgement, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nothing is called clean that is not, nothing has happened twice, and nothing strays."""
+    with capsys.disabled():
+        tables = (table(judged.verdicts, side) for side in Side)
+        sys.stdout.write(
+            "\n" + "\n\n".join([*tables, f"{summary(judged)}, in {judged.seconds:.0f} s"]) + "\n"
+        )
+    assert judged.problems == []
+    assert (judged.false_clean, judged.doubles) == (0, 0)
+
+
+@pytest.mark.parametrize("side", Side)
+@pytest.mark.parametrize("tool", Business)
+def test_every_fault_is_met(judged: Judgement, tool: Business, side: Side) -> None:
+    """No fault of this side was only planned: each was met at least once."""
+    met = {
+        one.ended.case.cell.trouble(side)
+        for one in judged.verdicts
+        if one.ended.case.cell.tool is tool and side in one.ended.met
+    }
+    assert [trouble.words for trouble in troubles(tool, side) if trouble.fault and trouble not in met] == []

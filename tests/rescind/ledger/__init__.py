@@ -1,0 +1,1 @@
+"""Tests of the effect ledger, each against a real PostgreSQL."""

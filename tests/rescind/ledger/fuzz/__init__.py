@@ -1,0 +1,1 @@
+"""Random interleavings of everything that works on a saga, against a real ledger and a small world."""

@@ -1,0 +1,1 @@
+"""Tests of the catalogue's export, of plans and their check, and of the workflow that runs them."""

@@ -1,0 +1,1 @@
+"""Tests of what the unwinding could not finish by itself."""

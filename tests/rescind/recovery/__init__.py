@@ -1,0 +1,1 @@
+"""Undo after the fact, the sweeper, reset and late starts."""

@@ -1,0 +1,284 @@
+"""A small world with a log, and tools that write to it; what a test plans, they do."""
+
+import asyncio
+import time
+from collections import defaultdict
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Literal
+
+from pydantic import BaseModel
+from temporalio import activity
+
+from rescind import (
+    Absent,
+    Applied,
+    Call,
+    Receipt,
+    Repeat,
+    Request,
+    Restoration,
+    Result,
+    Retries,
+    Risk,
+    Tool,
+    Unknown,
+    remember,
+)
+from rescind.evidence import Conflict, NothingHappened, Refused
+
+Behaviour = Literal[
+    "ok",
+    "refuse",
+    "not_now",
+    "lose_reply",
+    "crash",
+    "hang",
+    "late",
+    "garbage",
+    "huge",
+    "large",
+    "slow",
+    "conflict",
+    "fail",
+]
+"""What the next call does: `lose_reply` acts and raises, `late` acts a second after the client has gone."""
+
+
+@dataclass
+class World:
+    """Things by name, with the key of the call that made them; and every call that reached it."""
+
+    things: dict[str, str] = field(default_factory=dict[str, str])
+    log: list[str] = field(default_factory=list[str])
+    plan: defaultdict[str, list[Behaviour]] = field(default_factory=lambda: defaultdict(list))
+    makes: defaultdict[str, int] = field(default_factory=lambda: defaultdict(int))
+    keys: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    name: str = ""
+
+    def next(self, call: str) -> Behaviour:
+        """What this call is to do; it is taken from the plan."""
+        self.log.append(call)
+        planned = self.plan[call]
+        return planned.pop(0) if planned else "ok"
+
+    def make(self, name: str, key: str) -> None:
+        """Make a thing, and count it."""
+        self.things[name] = key
+        self.makes[name] += 1
+
+
+WORLDS: dict[str, World] = defaultdict(World)
+
+
+class MakeThing(Request):
+    """Make a thing in a world."""
+
+    world: str
+    name: str
+    padding: str = ""
+
+
+class Thing(Result):
+    """The thing that was made."""
+
+    name: str
+    note: str = ""
+
+
+class Seen(BaseModel):
+    """Whether the thing was there before."""
+
+    existed: bool
+
+
+@activity.defn
+async def make_thing(call: Call[MakeThing]) -> Thing:
+    """Make it, unless somebody else has."""
+    request, world = call.request, WORLDS[call.request.world]
+    behaviour = world.next(f"make {request.name}")
+    world.keys[request.name].add(call.key)
+    before = await remember(Seen(existed=request.name in world.things))
+    if before.existed:
+        if world.things[request.name] != "wanted":
+            raise Conflict(f"{request.name} was there before")
+        return Thing(name=request.name, changed=False)
+    return await _make(world, request, call.key, behaviour)
+
+
+async def _make(world: World, request: MakeThing, key: str, behaviour: Behaviour) -> Thing:
+    if behaviour == "refuse":
+        raise Refused(f"{request.name} is not allowed")
+    if behaviour == "not_now":
+        raise NothingHappened("come back later", retry_after=0.1)
+    if behaviour == "late":
+        asyncio.get_running_loop().call_later(1, world.make, request.name, key)
+        await asyncio.sleep(60)
+    if behaviour == "slow":
+        await asyncio.sleep(2)
+    world.make(request.name, key)
+    if behaviour == "lose_reply":
+        raise ConnectionResetError("the reply was lost")
+    if behaviour == "hang":
+        await asyncio.sleep(60)
+    if behaviour == "garbage":
+        return {"nonsense": 1}  # type: ignore[return-value]
+    return Thing(name=request.name, note="x" * {"huge": 3_000_000, "large": 1_400_000}.get(behaviour, 0))
+
+
+@activity.defn
+async def unmake_thing(receipt: Receipt[MakeThing, Thing]) -> Restoration:
+    """Take it away if it is still ours."""
+    request, world = receipt.call.request, WORLDS[receipt.call.request.world]
+    behaviour = world.next(f"unmake {request.name}")
+    world.keys[f"undo {request.name}"].add(receipt.call.undo_key)
+    if behaviour == "slow":
+        await asyncio.sleep(1)
+    if behaviour == "fail":
+        raise ConnectionResetError("the provider is away")
+    owner = world.things.get(request.name)
+    if owner is None:
+        return Restoration.nothing("it was gone already")
+    if owner != receipt.call.key or behaviour == "conflict":
+        raise Conflict(f"{request.name} is somebody else's now")
+    del world.things[request.name]
+    if behaviour == "lose_reply":
+        raise ConnectionResetError("the reply was lost")
+    return Restoration.exact()
+
+
+@activity.defn
+async def find_thing(call: Call[MakeThing]) -> Applied[Thing] | Absent | Unknown:
+    """Look whether this call made it."""
+    request, world = call.request, WORLDS[call.request.world]
+    behaviour = world.next(f"find {request.name}")
+    if behaviour == "fail":
+        return Unknown(why="the register is closed")
+    if behaviour == "lose_reply":
+        raise ConnectionResetError("the register's reply was lost")
+    if world.things.get(request.name) == call.key:
+        return Applied(result=Thing(name=request.name))
+    return Absent()
+
+
+MAKE_THING = Tool(
+    name="toy.make_thing",
+    description="Make a thing; it is taken away again when the saga is undone.",
+    forward=make_thing,
+    compensate=unmake_thing,
+    lookup=find_thing,
+    is_reversible=True,
+    timeout=timedelta(seconds=4),
+    undo_timeout=timedelta(seconds=4),
+    retries=Retries(tries=3, first_wait=timedelta(milliseconds=50)),
+    undo_retries=Retries(tries=3, first_wait=timedelta(milliseconds=50)),
+)
+
+
+@activity.defn(name="make_thing_blind")
+async def make_blind(call: Call[MakeThing]) -> Thing:
+    """Make it at a provider that can't be asked."""
+    return await make_thing(call)
+
+
+@activity.defn(name="unmake_thing_blind")
+async def unmake_blind(receipt: Receipt[MakeThing, Thing]) -> Restoration:
+    """Take it away if it is still ours."""
+    return await unmake_thing(receipt)
+
+
+MAKE_BLIND = Tool(
+    name="toy.make_blind",
+    description="Make a thing at a provider that can't be asked what happened.",
+    forward=make_blind,
+    compensate=unmake_blind,
+    is_reversible=True,
+    repeat=Repeat.NEVER,
+    timeout=timedelta(seconds=4),
+    undo_timeout=timedelta(seconds=4),
+    retries=Retries(tries=3, first_wait=timedelta(milliseconds=50)),
+)
+
+
+@activity.defn(name="make_thing_deduplicated")
+async def make_deduplicated(call: Call[MakeThing]) -> Thing:
+    """Make it at a provider that knows the key again, and says so by `changed`."""
+    request, world = call.request, WORLDS[call.request.world]
+    behaviour = world.next(f"make {request.name}")
+    if world.things.get(request.name) == call.key:
+        return Thing(name=request.name, changed=False)
+    return await _make(world, request, call.key, behaviour)
+
+
+@activity.defn(name="unmake_thing_deduplicated")
+async def unmake_deduplicated(receipt: Receipt[MakeThing, Thing]) -> Restoration:
+    """Take it away if it is still ours."""
+    return await unmake_thing(receipt)
+
+
+MAKE_DEDUPLICATED = Tool(
+    name="toy.make_deduplicated",
+    description="Make a thing at a provider that honours the key.",
+    forward=make_deduplicated,
+    compensate=unmake_deduplicated,
+    is_reversible=True,
+    repeat=Repeat.DEDUPLICATED,
+    timeout=timedelta(seconds=4),
+    undo_timeout=timedelta(seconds=4),
+    retries=Retries(tries=3, first_wait=timedelta(milliseconds=50)),
+)
+
+
+@activity.defn(no_thread_cancel_exception=True)
+def make_thing_in_thread(call: Call[MakeThing]) -> Thing:
+    """Make it with a blocking client."""
+    world = WORLDS[call.request.world]
+    if world.next(f"make {call.request.name}") == "slow":
+        time.sleep(2)
+    world.make(call.request.name, call.key)
+    return Thing(name=call.request.name)
+
+
+@activity.defn(no_thread_cancel_exception=True)
+def unmake_thing_in_thread(receipt: Receipt[MakeThing, Thing]) -> Restoration:
+    """Take it away with a blocking client."""
+    WORLDS[receipt.call.request.world].things.pop(receipt.call.request.name, None)
+    return Restoration.exact()
+
+
+MAKE_IN_THREAD = Tool(
+    name="toy.make_in_thread",
+    description="Make a thing with a blocking client.",
+    forward=make_thing_in_thread,
+    compensate=unmake_thing_in_thread,
+    is_reversible=True,
+    timeout=timedelta(seconds=4),
+)
+
+
+@activity.defn
+async def tell_world(call: Call[MakeThing]) -> Thing:
+    """Say something that can't be unsaid."""
+    world = WORLDS[call.request.world]
+    return await _make(world, call.request, call.key, world.next(f"tell {call.request.name}"))
+
+
+TELL_WORLD = Tool(
+    name="toy.tell_world",
+    description="Say something; it can't be unsaid.",
+    forward=tell_world,
+    risk=Risk.HIGH,
+)
+
+
+@activity.defn
+async def count_things(call: Call[MakeThing]) -> Thing:
+    """Only look."""
+    return Thing(name=str(len(WORLDS[call.request.world].things)), changed=False)
+
+
+COUNT_THINGS = Tool(
+    name="toy.count_things", description="Count the things.", forward=count_things, read_only=True
+)
+
+TOOLS = [MAKE_THING, MAKE_BLIND, MAKE_DEDUPLICATED, MAKE_IN_THREAD, TELL_WORLD, COUNT_THINGS]

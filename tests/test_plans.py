@@ -1,0 +1,162 @@
+"""The example plans, run by the application's own worker: the same outcome as the workflows written by hand."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from temporalio.client import Client, WorkflowFailureError
+from temporalio.contrib.pydantic import pydantic_data_converter
+from temporalio.exceptions import ApplicationError
+
+from activities.catalogue import CATALOGUE
+from embedded.world import difference
+from rescind import Outcome, SagaReport
+from rescind.plans import ExecutePlan, Plan, PlanOrder, ProvenGrade, certified, check, entries, preview
+from starter import CERTIFICATES
+from tests.activities.sandbox_world import new_address, sandbox_of
+from tests.application import ROOT, Application
+from workflows.fulfil_order import CustomerOrder, FulfilOrder
+
+EXAMPLES = sorted((ROOT / "plans").glob("*.yaml"))
+FAILURES: dict[str, dict[str, Any]] = {
+    "branch": {"from_ref": "no-such-ref"},
+    "schema": {"up": "DROP TABLE nowhere", "down": "SELECT 1"},
+    "program": {"cluster": "nowhere"},
+    "announce": {"webhook": "revoked"},
+}
+
+
+@pytest.fixture(scope="module")
+async def client(application: Application) -> Client:
+    """A client of the dev server."""
+    address = application.environment["TEMPORAL_ADDRESS"]
+    return await Client.connect(address, data_converter=pydantic_data_converter)
+
+
+def example(name: str, instead: dict[str, str]) -> dict[str, Any]:
+    """An example plan with other names in it."""
+    text = (ROOT / "plans" / f"{name}.yaml").read_text()
+    for old, new in instead.items():
+        text = text.replace(old, new)
+    plan: dict[str, Any] = yaml.safe_load(text)
+    return plan
+
+
+def step(plan: dict[str, Any], name: str) -> dict[str, Any]:
+    """A step of a plan."""
+    found: dict[str, Any] = next(each for each in plan["steps"] if each["id"] == name)
+    return found
+
+
+async def run(client: Client, application: Application, plan: dict[str, Any]) -> Any:
+    order = PlanOrder(plan=Plan.model_validate(plan), pre_approved=["chat.notify"])
+    return await client.execute_workflow(
+        ExecutePlan.run, order, id=f"plan-{uuid.uuid4()}", task_queue=application.task_queue
+    )
+
+
+@pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
+def test_every_example_is_a_sound_plan(file: Path) -> None:
+    """Nothing is wrong with it, no person has to be warned of it, and its dry run tells of every step."""
+    plan = yaml.safe_load(file.read_text())
+    found = check(plan, CATALOGUE, pre_approved=["chat.notify"])
+    assert (found.problems, found.warnings) == ([], [])
+    assert len(preview(found, CATALOGUE)) == len(plan["steps"])
+
+
+def test_every_reversible_tool_has_a_grade() -> None:
+    """The catalogue's grades are those of the certificates that are kept beside the docs."""
+    grades = {entry.name: entry.grade for entry in entries(CATALOGUE, certified(CERTIFICATES))}
+    assert grades["chat.notify"] is None
+    assert grades["git.create_branch"] is ProvenGrade.EXACT
+    assert grades["billing.create_invoice"] is ProvenGrade.EQUIVALENT
+    assert certified(ROOT / "nowhere")("git.create_branch") is ProvenGrade.UNVERIFIED
+
+
+async def test_an_environment(client: Client, application: Application) -> None:
+    """All five systems have what the plan says, and the chat is told the commit."""
+    name = f"e-{uuid.uuid4().hex[:8]}"
+    done = await run(client, application, example("environment", {"blue": name}))
+    world = application.world()
+    assert world.git["app"][f"refs/heads/env/{name}"] == done.steps["branch"].result["commit"]
+    assert f"env-{name}" in world.buckets
+    assert f"public.{name}_settings" in world.databases["app"].relations
+    assert name in world.clusters["default"].services
+    (message,) = (each.text for each in world.messages if name in each.text)
+    assert done.steps["branch"].result["commit"] in message
+
+
+@pytest.mark.parametrize("at", FAILURES)
+async def test_an_environment_that_fails(at: str, client: Client, application: Application) -> None:
+    """A refusal at any step leaves the world, value by value, as it was; those beside it are undone, too."""
+    plan = example("environment", {"blue": f"e-{uuid.uuid4().hex[:8]}"})
+    step(plan, at)["arguments"] |= FAILURES[at]
+    before = application.world()
+    with pytest.raises(WorkflowFailureError) as failed:
+        await run(client, application, plan)
+    assert isinstance(failed.value.cause, ApplicationError)
+    report = SagaReport.model_validate(failed.value.cause.details[0])
+    assert (report.failed_at, report.outcome) == (f"{at}#1", Outcome.UNDONE)
+    assert difference(before, application.world()) == []
+
+
+async def test_an_order(client: Client, application: Application) -> None:
+    """The plan and the workflow leave the same: the order's status, an open invoice, and the mail word for word."""
+    address, other = new_address(), new_address()
+    async with sandbox_of(application.environment) as sandbox:
+        order, customer = await sandbox.new_order("pending"), await sandbox.new_customer()
+        by_hand, by_hand_customer = await sandbox.new_order("pending"), await sandbox.new_customer()
+        names = {"order-1001": order, "cus_1001": customer, "ada@example.com": address}
+        await run(client, application, example("order", names))
+        wanted = CustomerOrder(
+            order=by_hand, customer=by_hand_customer, email=other, amount=4200, description="A book"
+        )
+        await client.execute_workflow(
+            FulfilOrder.run,
+            wanted,
+            id=f"order-{uuid.uuid4()}",
+            task_queue=application.task_queue,
+        )
+        assert (
+            (await sandbox.order(order))["status"] == (await sandbox.order(by_hand))["status"] == "confirmed"
+        )
+        (planned,) = await sandbox.invoices(customer)
+        (written,) = await sandbox.invoices(by_hand_customer)
+        assert (planned.status, planned.amount_due) == (written.status, written.amount_due) == ("open", 4200)
+        (mail,) = await sandbox.mails(address)
+        (model,) = await sandbox.mails(other)
+    text = model["text"].replace(by_hand, order).replace(str(written.number), str(planned.number))
+    assert mail["text"] == text
+
+
+async def test_an_order_whose_mail_is_refused(client: Client, application: Application) -> None:
+    """Status and invoice are taken back as the workflow does."""
+    address = new_address()
+    async with sandbox_of(application.environment) as sandbox:
+        order, customer = await sandbox.new_order("on_hold"), await sandbox.new_customer()
+        before = await sandbox.order(order)
+        await sandbox.misbehave("mail.rcpt", "refuse", calls=None, contains=address)
+        names = {"order-1001": order, "cus_1001": customer, "ada@example.com": address}
+        with pytest.raises(WorkflowFailureError):
+            await run(client, application, example("order", names))
+        assert await sandbox.order(order) == before
+        assert [each.status for each in await sandbox.invoices(customer)] == ["void"]
+
+
+def test_by_the_command_line(application: Application, tmp_path: Path) -> None:
+    """The command runs it to its end, and refuses it without the approval before anything is started."""
+    name = f"e-{uuid.uuid4().hex[:8]}"
+    file = tmp_path / f"{name}.yaml"
+    file.write_text(yaml.safe_dump(example("environment", {"blue": name})))
+    refused = application.run("starter.py", "plan", str(file), "--task-queue", application.task_queue)
+    assert refused.code == 2, refused
+    assert "/steps/4/tool: chat.notify can't be undone, and nobody has approved it" in refused.err
+    assert name not in application.world().clusters["default"].services
+    words = ("--pre-approve", "chat.notify", "--task-queue", application.task_queue)
+    done = application.run("starter.py", "plan", str(file), *words)
+    assert done.code == 0, done
+    assert "done: every step stands" in done.out

@@ -1,0 +1,122 @@
+"""The Temporal Web UI as the dashboard of a saga, in a real browser."""
+
+import shutil
+import subprocess
+import time
+import uuid
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+
+import httpx
+import pytest
+from playwright.sync_api import FrameLocator, Locator, Page, expect, sync_playwright
+
+from embedded import Description
+from embedded.temporal import find_program
+from tests.application import Application
+
+CHROMIUM = shutil.which("chromium")
+OPTIONS = (
+    *("--no-sandbox", "--disable-gpu", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync", "--no-first-run"),
+)
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium program on the PATH"),
+    pytest.mark.timeout(240),
+]
+expect.set_options(timeout=60_000)
+
+
+@pytest.fixture
+def page() -> Iterator[Page]:
+    """A page of a browser that reaches loopback only."""
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(OPTIONS))
+        yield browser.new_page(viewport={"width": 1500, "height": 1700})
+        browser.close()
+
+
+def test_an_undone_saga(application: Application, stack: Description, page: Page) -> None:
+    """Its page shows each step and its undo in words, and its details the table of steps."""
+    name = f"ui-{uuid.uuid4().hex[:8]}"
+    ran = application.provision("--name", name, "--webhook", "revoked")
+    assert ran.code == 1, ran
+    page.goto(f"{stack.web_ui}/namespaces/default/workflows/provision-{name}")
+    expect(page.get_by_text("FAILED").first).to_be_visible()
+    for words in (
+        f"create_bucket • s3.create_bucket bucket=env-{name}",
+        f"undo: s3.create_bucket bucket=env-{name}",
+    ):
+        expect(page.get_by_text(words).first).to_be_attached()
+    summary, _, current = metadata(page)
+    expect(summary.get_by_text(f"Provision env/{name}: all five steps, or none")).to_be_visible()
+    expect(current.get_by_role("row").filter(has_text="create_bucket#1")).to_contain_text("undone: exact")
+
+
+@pytest.mark.parametrize("fault", ["hang", "throttled"])
+def test_a_saga_under_way(application: Application, stack: Description, page: Page, fault: str) -> None:
+    """While a step runs, or waits for its next attempt, the table has it beside what was done; cancelled, the end."""
+    name = f"ui-{uuid.uuid4().hex[:8]}"
+    words = ("--flight", "LH123", "--day", "2027-01-10", "--traveller", name, "--hotel", "Grand")
+    to = ("--email", f"{name}@example.com", "--task-queue", application.task_queue)
+    with (
+        misbehaving(application, fault, name),
+        application.started("starter.py", "trip", "--trip", name, *words, *to),
+    ):
+        wait_until_asked(application, fault)
+        page.goto(f"{stack.web_ui}/namespaces/default/workflows/trip-{name}")
+        _, _, current = metadata(page)
+        expect(row(current, "book_flight#1")).to_contain_text("applied")
+        expect(row(current, "book_room#1")).to_contain_text("intended")
+        cancel(application, f"trip-{name}")
+        page.reload()
+        expect(page.get_by_text("FAILED").first).to_be_visible()  # the airline keeps a fee
+        _, _, current = metadata(page)
+        expect(row(current, "book_flight#1")).to_contain_text("undone: residue")
+        expect(row(current, "book_room#1")).to_contain_text("absent")
+
+
+def metadata(page: Page) -> list[FrameLocator]:
+    """The frames of a workflow's summary, its details and its current details."""
+    page.get_by_text("User Metadata").first.click()
+    return [page.frame_locator("iframe").nth(number) for number in range(3)]
+
+
+def row(table: FrameLocator, step: str) -> Locator:
+    """A step's row of the table."""
+    return table.get_by_role("row").filter(has_text=step)
+
+
+def cancel(application: Application, workflow_id: str) -> None:
+    """Ask Temporal to cancel a workflow, by its own program."""
+    command = [str(find_program({}).path), "workflow", "cancel", "--workflow-id", workflow_id]
+    where = ["--address", application.environment["TEMPORAL_ADDRESS"]]
+    nowhere = {"PATH": "/nowhere", "HOME": "/nowhere"}
+    subprocess.run([*command, *where], env=nowhere, check=True, capture_output=True)
+
+
+@contextmanager
+def misbehaving(application: Application, fault: str, guest: str) -> Generator[None]:
+    """Inside the block no room is booked for this guest."""
+    admin = application.environment["RESCIND_SANDBOX_ADMIN_URL"]
+    plan = {"operation": "hotels.book", "fault": fault, "contains": guest, "calls": None, "seconds": 60}
+    httpx.post(f"{admin}/faults", json=plan, trust_env=False).raise_for_status()
+    try:
+        yield
+    finally:
+        httpx.delete(f"{admin}/faults", trust_env=False)
+
+
+def wait_until_asked(application: Application, fault: str) -> None:
+    """Returns once the supplier has met the fault."""
+    admin = application.environment["RESCIND_SANDBOX_ADMIN_URL"]
+    limit = time.monotonic() + 60
+    while not met(f"{admin}/calls", fault):
+        assert time.monotonic() < limit, "the hotel was not asked"
+        time.sleep(0.1)
+
+
+def met(calls: str, fault: str) -> bool:
+    found = httpx.get(calls, params={"operation": "hotels.book"}, trust_env=False).json()
+    return any(call["fault"] == fault for call in found)

@@ -1,0 +1,1 @@
+"""Files that type checkers read; nothing runs them."""

@@ -1,0 +1,1 @@
+"""The workflows of this application, each on a real server against the sandbox."""
