@@ -103,7 +103,7 @@ def give(path: Path, who: str) -> None:
 
 
 def remove_stale_lock(data: Path) -> None:
-    """Removes a postmaster.pid whose number now belongs to some other program, as happens after a kill.
+    """Removes a postmaster.pid whose number belongs to some other program or to a zombie, as happens after a kill.
 
     PostgreSQL itself only notices when the number is free.
     """
@@ -111,6 +111,8 @@ def remove_stale_lock(data: Path) -> None:
     try:
         process = psutil.Process(int(lock.read_text().split()[0]))
         command = process.cmdline()
+    except psutil.ZombieProcess:
+        command = []  # it has ended, and its parent has not asked for its exit code yet
     except (OSError, ValueError, IndexError, psutil.Error):
         return
     if not any("postgres" in part for part in command):

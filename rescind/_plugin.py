@@ -34,7 +34,6 @@ _PASSED_THROUGH = (
     "pydantic",
     "pydantic_core",
     "psycopg",
-    "psycopg_pool",
     "stamina",
     "typing_extensions",
 )

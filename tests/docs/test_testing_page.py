@@ -56,7 +56,7 @@ def test_the_example_without_its_comparison(tmp_path: Path) -> None:
     with own_database() as dsn:
         ran = run_pytest(tmp_path, RESCIND_TEST_LEDGER_DSN=dsn)
         with psycopg.connect(dsn) as connection:
-            assert connection.execute("select count(*) > 20 from rescind.saga").fetchone() == (True,)
+            assert connection.execute("select count(*) > 0 from rescind.saga").fetchone() == (True,)
     promised = text(PAGE).partition("```\nrescind.testing._certificate.")[2].partition("```")[0]
     assert ran.returncode == pytest.ExitCode.TESTS_FAILED
     said = "\n".join(line.removeprefix("E       ").removeprefix("E   ") for line in ran.stdout.splitlines())

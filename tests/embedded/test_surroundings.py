@@ -5,10 +5,12 @@ import shutil
 import socket
 import subprocess
 import sys
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psutil
 import psycopg
 import pytest
 
@@ -88,6 +90,18 @@ def test_a_stale_postmaster_file(tmp_path: Path, content: str) -> None:
     lock.write_text(content)
     remove_stale_lock(tmp_path)
     assert lock.exists() == (str(os.getpid()) not in content)
+
+
+def test_a_postmaster_file_of_a_zombie(tmp_path: Path) -> None:
+    """It is removed: a killed server whose parent has not looked yet still has its number."""
+    lock = tmp_path / "postmaster.pid"
+    with subprocess.Popen(["sleep", "60"]) as killed:
+        lock.write_text(f"{killed.pid}\n/somewhere\n")
+        killed.kill()
+        while psutil.Process(killed.pid).status() != psutil.STATUS_ZOMBIE:
+            time.sleep(0.01)
+        remove_stale_lock(tmp_path)
+    assert not lock.exists()
 
 
 def test_a_start_with_stale_files(tmp_path: Path) -> None:

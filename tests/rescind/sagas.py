@@ -2,7 +2,7 @@
 
 import asyncio
 import uuid
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -125,3 +125,10 @@ async def eventually(condition: Callable[[], bool], *, within: float = 15) -> No
     async with asyncio.timeout(within):
         while not condition():  # noqa: ASYNC110  (what it waits for is in the world, not in this loop)
             await asyncio.sleep(0.02)
+
+
+async def until(answer: Callable[[], Awaitable[bool]], *, within: float = 60) -> None:
+    """Ask a server until it says yes, ten times a second at most; fail after so many seconds."""
+    async with asyncio.timeout(within):
+        while not await answer():  # noqa: ASYNC110  (the answer is on a server, not in this loop)
+            await asyncio.sleep(0.1)

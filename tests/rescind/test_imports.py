@@ -22,7 +22,7 @@ MAY_IMPORT = {
 """What each part of the house may import of the others; `--embedded` is wiring, so the two programs may start them."""
 
 OURS = {*MAY_IMPORT, "tests", "demo", "benchmarks"}
-LIBRARIES = {"temporalio", "pydantic", "pydantic_core", "psycopg", "psycopg_pool", "stamina", "typer", "rich"}
+LIBRARIES = {"temporalio", "pydantic", "pydantic_core", "psycopg", "stamina", "typer", "rich"}
 """What the wheel declares, by the names of the modules; `typing_extensions` comes with Pydantic."""
 
 EXTRAS = {

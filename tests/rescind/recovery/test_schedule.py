@@ -12,7 +12,7 @@ from temporalio.client import (
 
 from rescind.recovery import SWEEP_ID, Sweeping, keep_sweeping
 from rescind.recovery._sweep import Swept
-from tests.rescind.sagas import Sagas
+from tests.rescind.sagas import Sagas, until
 
 
 @pytest.mark.usefixtures("toy_worker")
@@ -33,9 +33,12 @@ async def test_schedule(sagas: Sagas) -> None:
         assert isinstance(found.action, ScheduleActionStartWorkflow)
         await handle.unpause()
         await handle.trigger()
-        while not (actions := (await handle.describe()).info.recent_actions):
-            pass
-        started = actions[0].action
+
+        async def has_acted() -> bool:
+            return bool((await handle.describe()).info.recent_actions)
+
+        await until(has_acted)
+        started = (await handle.describe()).info.recent_actions[0].action
         assert isinstance(started, ScheduleActionExecutionStartWorkflow)
         run = sagas.client.get_workflow_handle(started.workflow_id, result_type=Swept)
         swept = await run.result()

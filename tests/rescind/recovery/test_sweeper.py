@@ -9,7 +9,7 @@ import pytest
 from temporalio.api.common.v1 import WorkflowExecution
 from temporalio.api.workflowservice.v1 import DeleteWorkflowExecutionRequest, DescribeNamespaceRequest
 from temporalio.client import Client, WorkflowExecutionStatus, WorkflowHandle
-from temporalio.service import RPCError
+from temporalio.service import RPCError, RPCStatusCode
 
 from rescind import Catalogue, SagaState
 from rescind._bench import Bench
@@ -20,7 +20,7 @@ from rescind.recovery._look import Look
 from rescind.recovery._sweep import PageOrder, Swept
 from tests.rescind.recovery.conftest import Look as LookOnce
 from tests.rescind.recovery.conftest import Undo
-from tests.rescind.sagas import Handle, Sagas, eventually
+from tests.rescind.sagas import Handle, Sagas, eventually, until
 from tests.rescind.toy_workflows import BROKEN, MakeThings, MakeWithBug, Plan
 from tests.rescind.toy_world import TOOLS, World
 
@@ -53,11 +53,17 @@ async def forgotten(sagas: Sagas, handle: Handle) -> None:
             namespace=sagas.client.namespace, workflow_execution=WorkflowExecution(workflow_id=handle.id)
         )
     )
-    while True:
+
+    async def unknown() -> bool:
         try:
             await handle.describe()
-        except RPCError:
-            return
+        except RPCError as error:
+            if error.status is RPCStatusCode.NOT_FOUND:
+                return True
+            raise
+        return False
+
+    await until(unknown)
 
 
 async def test_terminated(sagas: Sagas, world: World, look: LookOnce) -> None:
@@ -77,9 +83,11 @@ async def test_terminated(sagas: Sagas, world: World, look: LookOnce) -> None:
 async def test_timed_out(sagas: Sagas, world: World, look: LookOnce) -> None:
     """An execution time-out is the same."""
     handle = await started(sagas, world, execution_timeout=timedelta(seconds=3))
-    while await sagas.status(handle) is WorkflowExecutionStatus.RUNNING:
-        await handle.describe()
-    assert await sagas.status(handle) is WorkflowExecutionStatus.TIMED_OUT
+
+    async def timed_out() -> bool:
+        return await sagas.status(handle) is WorkflowExecutionStatus.TIMED_OUT
+
+    await until(timed_out)
     await look()
     assert await ended(sagas, handle) is SagaState.CLOSED
     assert world.things == {}
@@ -88,10 +96,12 @@ async def test_timed_out(sagas: Sagas, world: World, look: LookOnce) -> None:
 async def test_bug_after_the_seal_and_a_terminate(sagas: Sagas, world: World, look: LookOnce) -> None:
     """A saga that is sealed and whose workflow did not complete is undone."""
     handle = await sagas.start(MakeThings.run, Plan(world=world.name, things=["a", "b"], bug_after=True))
-    while (await sagas.ledger.show(await sagas.saga_id(handle)) is None) or (
-        (await sagas.view(handle)).state is not SagaState.SEALED
-    ):
-        await handle.describe()
+
+    async def is_sealed() -> bool:
+        saga = await sagas.ledger.show(await sagas.saga_id(handle))
+        return saga is not None and saga.state is SagaState.SEALED
+
+    await until(is_sealed)
     await look()
     assert sorted(world.things) == ["a", "b"]
     await handle.terminate()
@@ -153,7 +163,7 @@ async def test_sealed_and_gone(sagas: Sagas, world: World, look: LookOnce) -> No
     await handle.result()
     await forgotten(sagas, handle)
     swept = await look(grace=timedelta(0), many_gone=10_000)
-    assert any(name(handle) in question for question in swept.questions)
+    assert any(name(handle) in question for question in swept.questions), swept
     assert list(world.things) == ["a"]
     await sagas.ledger.promote(await sagas.saga_id(handle))
 
