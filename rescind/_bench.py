@@ -10,7 +10,7 @@ from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, NoReturn, TypeAlias, TypeVar, cast
 
 from psycopg.conninfo import conninfo_to_dict
 from temporalio import activity
@@ -218,19 +218,20 @@ def deadline(limit: timedelta) -> float:
 async def undisturbed(work: Coroutine[Any, Any, T]) -> T:
     """Run an attempt to its end with heartbeats, whatever is cancelled: effect and record belong together."""
     task = asyncio.ensure_future(work)
-    beats = asyncio.ensure_future(_heartbeats())
+    interval = activity.info().heartbeat_timeout
+    beats = asyncio.ensure_future(_heartbeats(interval.total_seconds() / 3)) if interval else None
     while not task.done():
         with suppress(asyncio.CancelledError):
             await asyncio.wait({task})
-    beats.cancel()
+    if beats:
+        beats.cancel()
     return task.result()
 
 
-async def _heartbeats() -> None:
-    interval = activity.info().heartbeat_timeout
-    while interval:
+async def _heartbeats(seconds: float) -> NoReturn:
+    while True:
         activity.heartbeat()
-        await asyncio.sleep(interval.total_seconds() / 3)
+        await asyncio.sleep(seconds)
 
 
 def heartbeat_timeout(start_to_close: timedelta) -> timedelta | None:
