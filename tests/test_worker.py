@@ -51,7 +51,10 @@ def test_interrupt(idle_application: Application) -> None:
 
 
 def test_second_worker_finds_the_stand_ins(idle_application: Application, stack: Description) -> None:
-    """Where the environment names no server, the running stand-ins are used, and it says which."""
+    """Where the environment names no server, the running stand-ins are used, and it says which.
+
+    It is a fresh worker with the sandbox, the whole workflow package and all tools: it starts (scenario 30).
+    """
     bare = Application(isolated(idle_application.environment, stack.directory))
     with bare.started("worker.py", "--directory", str(stack.directory)) as worker:
         said = until(worker, "polls the task queue 'rescind'")
