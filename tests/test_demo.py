@@ -3,16 +3,18 @@
 import os
 import subprocess
 import sys
-from collections.abc import Generator
-from contextlib import contextmanager
+from collections.abc import Generator, Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
 import boto3
+import docker
 import pytest
 from botocore.config import Config
 
 from embedded import environment, isolated, running
+from embedded.engine import sockets
 from embedded.world import snapshot
 from tests.application import ROOT, until
 from tests.stack_fixture import fresh_stack
@@ -38,6 +40,17 @@ def demo(directory: Path, *words: str) -> Generator[subprocess.Popen[str]]:
         process.wait()
         assert process.stdout is not None
         process.stdout.close()
+
+
+@pytest.fixture(autouse=True)
+def no_container_stays() -> Iterator[None]:
+    """What the demo leaves for people to look at would run on this machine's Docker engine for ever."""
+    yield
+    for socket in sockets(os.environ):
+        with closing(docker.DockerClient(base_url=f"unix://{socket}")) as engine:
+            for container in engine.containers.list(filters={"label": "rescind.demo"}):
+                if container.labels.get("rescind.service", "").startswith("demo-"):
+                    container.remove(force=True)
 
 
 def test_ends_well(tmp_path: Path) -> None:
