@@ -20,6 +20,7 @@ from rescind.evidence import UNKNOWN, NothingHappened
 from rescind.evidence.aws import proves
 
 if TYPE_CHECKING:
+    from mypy_boto3_ec2.client import EC2Client
     from mypy_boto3_ecs.client import ECSClient
     from mypy_boto3_s3.client import S3Client
 
@@ -45,8 +46,14 @@ def ecs_client() -> ECSClient:
     return client
 
 
+def ec2_client() -> EC2Client:
+    """The client for the EC2 endpoint of the settings; safe to use from several threads."""
+    client: EC2Client = _client("ec2", settings().ec2_endpoint, _environment())
+    return client
+
+
 @functools.lru_cache(maxsize=16)
-def _client(service: Literal["s3", "ecs"], endpoint: str | None, _: frozenset[tuple[str, str]]) -> Any:
+def _client(service: Literal["s3", "ecs", "ec2"], endpoint: str | None, _: frozenset[tuple[str, str]]) -> Any:
     """A client is dear to make (0.1 s and more), so it is kept for as long as endpoint and environment are the same."""
     session = boto3.session.Session()  # not the default one, which is not safe to share between threads
     region = session.region_name or _DEFAULT_REGION

@@ -1,7 +1,7 @@
 """Addresses and secrets of the outside systems, read from the worker's environment and from nowhere else."""
 
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import Annotated, TypeVar
 
 from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict, SettingsError
@@ -23,10 +23,15 @@ class Settings(BaseSettings):
         chat_webhooks: Slack-compatible webhook URLs by alias; a JSON object. The URL is the secret.
         s3_endpoint: The S3 endpoint; None is AWS.
         ecs_endpoint: The ECS endpoint; None is AWS.
+        ec2_endpoint: The EC2 endpoint; None is AWS.
         docker_host: The Docker Engine's address.
+        webhooks: URLs that other programs' events are posted to, by alias; a JSON object. The URL is the secret.
+        file_roots: Folders below which files may be written, by alias; a JSON object of absolute paths.
         crm_url: Where the CRM's orders are.
         flights_url: Where flights are booked.
         hotels_url: Where hotel rooms are booked.
+        sms_url: Where text messages are sent.
+        payments_url: Where money is transferred.
         http_seconds: How long one request to these, to Stripe or to the mail server may take.
         stripe_api_base: Stripe's address; None is Stripe itself.
         stripe_api_key: The secret key for it.
@@ -46,12 +51,17 @@ class Settings(BaseSettings):
     databases: dict[str, SecretStr] = Field(default_factory=dict)
     git_remotes: dict[str, str] = Field(default_factory=dict)
     chat_webhooks: dict[str, SecretStr] = Field(default_factory=dict)
+    webhooks: dict[str, SecretStr] = Field(default_factory=dict)
+    file_roots: dict[str, Annotated[str, Field(pattern=r"^/")]] = Field(default_factory=dict)
     s3_endpoint: str | None = None
     ecs_endpoint: str | None = None
+    ec2_endpoint: str | None = None
     docker_host: str = "unix:///var/run/docker.sock"
     crm_url: str | None = None
     flights_url: str | None = None
     hotels_url: str | None = None
+    sms_url: str | None = None
+    payments_url: str | None = None
     http_seconds: float = Field(default=4.0, gt=0, le=8)
     stripe_api_base: str | None = None
     stripe_api_key: SecretStr | None = None
@@ -86,6 +96,22 @@ class Settings(BaseSettings):
             Refused: This worker knows no such webhook.
         """
         return _named("chat webhook", "RESCIND_CHAT_WEBHOOKS", self.chat_webhooks, alias).get_secret_value()
+
+    def webhook(self, alias: str) -> str:
+        """The URL of this webhook.
+
+        Raises:
+            Refused: This worker knows no such webhook.
+        """
+        return _named("webhook", "RESCIND_WEBHOOKS", self.webhooks, alias).get_secret_value()
+
+    def file_root(self, alias: str) -> str:
+        """The absolute path of this folder.
+
+        Raises:
+            Refused: This worker knows no such folder.
+        """
+        return _named("folder", "RESCIND_FILE_ROOTS", self.file_roots, alias)
 
     def required(self, field: str) -> str:
         """A field that is not set for every worker, as text.

@@ -1,4 +1,4 @@
-"""S3 and ECS by moto in one process, which writes down every change and repeats them when it starts again.
+"""S3, ECS and EC2 by moto in one process, which writes down every change and repeats them when it starts again.
 
 moto keeps everything in memory. Here each request that changed something is appended to a file, and answered
 only once it is on the disk. A restart repeats them in order with the same random numbers, so that buckets,
@@ -14,8 +14,10 @@ import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
+from urllib.parse import parse_qs
 
 from moto.core.models import DEFAULT_ACCOUNT_ID
+from moto.ec2.models import EC2Backend
 from moto.ecs.exceptions import EcsClientException, InvalidParameterException
 from moto.ecs.models import ecs_backends
 from moto.moto_api._internal import mock_random
@@ -33,6 +35,7 @@ from embedded.environment import REGION
 Environ = dict[str, Any]
 StartResponse = Callable[..., Any]
 LOG = logging.getLogger(__name__)
+NO_TOKEN = "ABCDE"  # what moto takes for the token of a launch that has none
 READS = ("Describe", "List", "Get")
 
 
@@ -45,6 +48,7 @@ class Remembering:
         self.moto = DomainDispatcherApplication(create_backend_app)
         self.changes = 0
         prepare_ecs()
+        prepare_ec2()
         self.replay()
 
     def replay(self) -> None:
@@ -68,7 +72,7 @@ class Remembering:
         with self.lock:
             seed = self.changes + 1
             content, status, headers = self.answer(environ, body, seed)
-            if changes_something(environ) and status < "4":
+            if changes_something(environ, body) and status < "4":
                 self.keep(environ, body, seed)
                 self.changes = seed
         start_response(status, headers)
@@ -119,9 +123,28 @@ def refuse_as_ecs_does(backend: Any, cluster: str, name: str, task_definition: s
         raise EcsClientException("TaskDefinition is inactive")
 
 
-def changes_something(environ: Environ) -> bool:
+def prepare_ec2() -> None:
+    """Lets EC2 launch once for each client token, and only images that it knows; moto keeps the token unread."""
+    launch: Any = EC2Backend.run_instances
+
+    def run_instances(self: Any, image_id: str, *rest: Any, **more: Any) -> Any:
+        for reservation in self.reservations.values():
+            if (
+                reservation.instances
+                and reservation.instances[0].client_token == more.get("client_token") != NO_TOKEN
+            ):
+                return reservation
+        self.describe_images(ami_ids=[image_id])
+        return launch(self, image_id, *rest, **more)
+
+    setattr(EC2Backend, "run_instances", run_instances)  # noqa: B010  (mypy takes an assignment for a mistake)
+
+
+def changes_something(environ: Environ, body: bytes) -> bool:
     """False only for requests that are known to read."""
     action = str(environ.get("HTTP_X_AMZ_TARGET", "")).rpartition(".")[2]
+    if not action and environ.get("CONTENT_TYPE", "").startswith("application/x-www-form-urlencoded"):
+        action = parse_qs(body.decode(errors="replace")).get("Action", [""])[0]
     if action:
         return not action.startswith(READS)
     return environ["REQUEST_METHOD"] not in ("GET", "HEAD", "OPTIONS")

@@ -112,7 +112,8 @@ class Stack:
 
     def _start_all(self, notes: list[str]) -> None:
         environment = isolated(os.environ, self.directory)
-        (self.directory / "log").mkdir(exist_ok=True)
+        for folder in ("log", "files/app"):
+            (self.directory / folder).mkdir(parents=True, exist_ok=True)
         program = temporal.find_program(environment)
         chosen = self._choose_ports(notes)
         if program.note:

@@ -67,7 +67,10 @@ async def forget_calls(plans: Planned) -> None:
 
 @routes.put("/stock/{system}/{name}", status_code=204)
 async def set_stock(
-    system: Annotated[str, Path(pattern="^(flights|hotels|blind)$")], name: str, stock: Stock, storage: Stored
+    system: Annotated[str, Path(pattern="^(flights|hotels|blind|payments)$")],
+    name: str,
+    stock: Stock,
+    storage: Stored,
 ) -> None:
     """Limits a flight or hotel to what is left; 0 sells it out."""
     await storage.rows(

@@ -40,6 +40,7 @@ class Problem(BaseModel):
 def said(*statuses: int) -> dict[int | str, dict[str, object]]:
     """The errors of an endpoint, for the OpenAPI page."""
     words = {
+        402: "Too little money",
         404: "No such thing",
         409: "Not possible as things stand; with the code `sold_out` nothing was booked",
         410: "It was cancelled",

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from fastapi import FastAPI
 from starlette.types import ASGIApp
 
-from embedded.sandbox import admin, chat, crm, flights, hotels, mails
+from embedded.sandbox import admin, chat, crm, events, flights, hotels, mails, payments, sms
 from embedded.sandbox.misbehave import Misbehaving
 from embedded.sandbox.operations import sandbox_operation
 from embedded.sandbox.plans import Plans
@@ -31,7 +31,7 @@ def application(dsn: str) -> ASGIApp:
 
     app = FastAPI(title="Rescind's sandbox", version="1", description=DESCRIPTION, lifespan=lifespan)
     app.state.storage, app.state.plans = storage, plans
-    for part in (crm, flights, hotels, chat, mails, admin):
+    for part in (crm, flights, hotels, chat, events, sms, payments, mails, admin):
         app.include_router(part.routes)
 
     @app.get("/health", tags=["admin"])

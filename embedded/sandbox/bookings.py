@@ -1,6 +1,5 @@
 """What all suppliers share: a booking is made once for each key, and is cancelled once."""
 
-import hashlib
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,11 +8,11 @@ from typing import Generic, TypeVar
 
 from fastapi.responses import JSONResponse
 from psycopg.rows import DictRow
-from psycopg.types.json import Jsonb
 from pydantic import BaseModel, Field
 
 from embedded.sandbox.answers import refused
-from embedded.sandbox.storage import Connection, Storage, canonical, find, find_all, locked, put
+from embedded.sandbox.keys import answered, digest_of, keep_answer
+from embedded.sandbox.storage import Connection, Storage, find, find_all, locked, put
 
 LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"  # without those that are taken for one another
 
@@ -58,15 +57,11 @@ B = TypeVar("B", bound=Booking)
 
 @dataclass(frozen=True)
 class Wish:
-    """A request that was found valid: what it takes from the stock, and its digest."""
+    """A request that was found valid, and what it takes from the stock."""
 
     stock: str
     quantity: int
     body: BaseModel
-
-    def digest(self) -> str:
-        """Equal for equal requests."""
-        return hashlib.sha256(canonical(self.body.model_dump(mode="json"))).hexdigest()
 
 
 @dataclass(frozen=True)
@@ -86,17 +81,16 @@ class Supplier(Generic[B]):
         key that was cancelled before, 422 for one that was used with another body; nothing is kept of such a call.
         """
         async with storage.transaction() as connection:
-            if key is not None and (before := await self._before(connection, key, wish.digest())):
+            if key is not None and (
+                before := await answered(connection, self.system, key, digest_of(wish.body))
+            ):
                 return self.booking.model_validate(before), True
             await self._take(connection, wish)
             booking = make("".join(secrets.choice(LETTERS) for _ in range(8)))
             state = booking.model_dump(mode="json")
             kept = {**state, "_stock": wish.stock, "_quantity": wish.quantity}
             await put(connection, self.system, booking.reference, kept, key)
-            await connection.execute(
-                "update idempotency set answer = %s where (system, key) = (%s, %s)",
-                (Jsonb(state), self.system, key),
-            )
+            await keep_answer(connection, self.system, key, state)
             return booking, False
 
     async def cancel(self, storage: Storage, reference: str) -> B:
@@ -142,26 +136,6 @@ class Supplier(Generic[B]):
     def unknown(self, name: str) -> Exception:
         """The error for a booking that is not there."""
         return refused(404, "unknown_booking", f"There is no booking {name}.")
-
-    async def _before(self, connection: Connection, key: str, digest: str) -> DictRow | None:
-        """What was answered to this key; None if the key is new, and then ours until the transaction ends."""
-        cursor = await connection.execute(
-            "insert into idempotency (system, key, digest) values (%s, %s, %s) on conflict do nothing "
-            "returning true as new",
-            (self.system, key, digest),
-        )
-        if await cursor.fetchone():
-            return None
-        cursor = await connection.execute(
-            "select digest, answer from idempotency where (system, key) = (%s, %s)", (self.system, key)
-        )
-        row = await cursor.fetchone()
-        if row is None or row["answer"] is None:
-            raise refused(410, "cancelled_key", f"The key {key} was cancelled before. Nothing was booked.")
-        if row["digest"] != digest:
-            raise refused(422, "key_reused", f"The key {key} was used with another body. Nothing was booked.")
-        answer: DictRow = row["answer"]
-        return answer
 
     async def _take(self, connection: Connection, wish: Wish) -> None:
         cursor = await connection.execute(

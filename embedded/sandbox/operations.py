@@ -22,6 +22,13 @@ _HTTP = {
     "blind.book": ("POST", r"/hotels/blind/bookings"),
     "blind.cancel": ("DELETE", r"/hotels/blind/bookings/[^/]+"),
     "chat.post": ("POST", r"/hook/[^/]+"),
+    "webhook.post": ("POST", r"/webhooks/[^/]+"),
+    "webhook.list": ("GET", r"/webhooks/events"),
+    "sms.send": ("POST", r"/sms/messages"),
+    "sms.list": ("GET", r"/sms/messages"),
+    "payments.transfer": ("POST", r"/payments/transfers"),
+    "payments.list": ("GET", r"/payments/transfers"),
+    "payments.find": ("GET", r"/payments/transfers/by-key/[^/]+"),
 }
 STRIPE = {
     "stripe.create_customer": ("POST", r"/v1/customers"),

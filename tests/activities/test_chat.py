@@ -89,7 +89,7 @@ async def test_an_endless_answer(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_an_answer_that_does_not_come(monkeypatch: pytest.MonkeyPatch) -> None:
     """After the attempt's time the message may have been posted, and that is what the error says."""
-    monkeypatch.setattr("activities.chat.time_left", lambda: 0.3)
+    monkeypatch.setattr("activities._webhooks.time_left", lambda: 0.3)
     async with webhook() as hook:
         know(monkeypatch, hook.port)
         hook.hang = 1
