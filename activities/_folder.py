@@ -70,10 +70,11 @@ class Place:
                     f"{self.shown} is a link. Nothing was changed. Name the file that it leads to"
                 ) from error
             raise
-        with os.fdopen(file, "rb") as opened_file:
+        try:
             found = os.fstat(file)
             self._require_ordinary(found)
-            content = opened_file.read(LARGEST + 1)
+            with os.fdopen(file, "rb", closefd=False) as opened_file:
+                content = opened_file.read(LARGEST + 1)
             if len(content) > LARGEST:
                 raise Refused(f"{self.shown} has more than {LARGEST} bytes. Nothing was changed")
             return Seen(
@@ -82,6 +83,8 @@ class Place:
                 changed_at=found.st_mtime_ns,
                 key=_mark_of(file),
             )
+        finally:
+            os.close(file)
 
     def put(self, content: bytes, mode: int, key: str | None, by: str, changed_at: int | None = None) -> None:
         """Replace the file as a whole, or make it; whoever reads it sees the old one or the new one.
@@ -126,7 +129,7 @@ class Place:
 
     def tidy(self, by: str) -> None:
         """Remove the drafts that killed attempts of this call have left; a living one fails, and is tried again."""
-        for name in os.listdir(self.folder):
+        for name in os.listdir(self.folder):  # noqa: PTH208  (pathlib knows no open folders)
             if name.startswith(_draft_prefix(by)):
                 with suppress(FileNotFoundError):
                     os.unlink(name, dir_fd=self.folder)
@@ -175,12 +178,12 @@ def opened(alias: str, path: str) -> Generator[Place, None, None]:
         yield Place(walked[-1], name, shown)
     except (FileNotFoundError, NotADirectoryError, PermissionError) as error:
         raise Refused(
-            f"the way to {shown} is not there, is closed, or leads over a link or a file: {error.strerror}. Nothing was "
-            "changed. Make the folder first"
+            f"the way to {shown} is not there, is closed, or leads over a link or a file: {error.strerror}. "
+            "Nothing was changed. Make the folder first"
         ) from error
     finally:
-        for each in walked:
-            os.close(each)
+        for folder in walked:
+            os.close(folder)
 
 
 def _mark_of(file: int) -> str | None:

@@ -17,7 +17,8 @@ from typing import Any
 from urllib.parse import parse_qs
 
 from moto.core.models import DEFAULT_ACCOUNT_ID
-from moto.ec2.models import EC2Backend
+from moto.ec2.models import EC2Backend, ec2_backends
+from moto.ec2.utils import filter_dict_attribute_mapping
 from moto.ecs.exceptions import EcsClientException, InvalidParameterException
 from moto.ecs.models import ecs_backends
 from moto.moto_api._internal import mock_random
@@ -35,7 +36,7 @@ from embedded.environment import REGION
 Environ = dict[str, Any]
 StartResponse = Callable[..., Any]
 LOG = logging.getLogger(__name__)
-NO_TOKEN = "ABCDE"  # what moto takes for the token of a launch that has none
+NO_TOKEN = "ABCDE"  # noqa: S105 - no password, but what moto takes for the token of a launch that has none
 READS = ("Describe", "List", "Get")
 
 
@@ -124,8 +125,11 @@ def refuse_as_ecs_does(backend: Any, cluster: str, name: str, task_definition: s
 
 
 def prepare_ec2() -> None:
-    """Lets EC2 launch once for each client token, and only images that it knows; moto keeps the token unread."""
+    """Lets EC2 launch once for each client token, be asked by it, and know its images; moto only keeps the token."""
+    mock_random.seed(0)
+    ec2_backends[DEFAULT_ACCOUNT_ID][REGION]  # pyright: ignore[reportUnusedExpression] # made now, with these ids
     launch: Any = EC2Backend.run_instances
+    filter_dict_attribute_mapping["client-token"] = "client_token"
 
     def run_instances(self: Any, image_id: str, *rest: Any, **more: Any) -> Any:
         for reservation in self.reservations.values():

@@ -1,4 +1,4 @@
-"""Buckets with their tags and objects, and what ECS runs, read with boto3."""
+"""Buckets with their tags and objects, what ECS runs, and EC2's machines, read with boto3."""
 
 import hashlib
 from collections.abc import Mapping
@@ -11,6 +11,7 @@ from botocore.exceptions import ClientError
 from pydantic import BaseModel, ConfigDict
 
 if TYPE_CHECKING:
+    from mypy_boto3_ec2 import EC2Client
     from mypy_boto3_ecs import ECSClient
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_s3.type_defs import TagTypeDef
@@ -55,6 +56,16 @@ class EcsCluster(BaseModel):
     status: str
     tags: dict[str, str]
     services: dict[str, EcsService]
+
+
+class Machine(BaseModel):
+    """One virtual machine that is not terminated."""
+
+    model_config = ConfigDict(frozen=True)
+    image: str
+    type: str
+    state: str
+    tags: dict[str, str]
 
 
 def buckets(environment: Mapping[str, str]) -> dict[str, Bucket]:
@@ -113,6 +124,31 @@ def s3_client(endpoint: str) -> "S3Client":
 def ecs_client(endpoint: str) -> "ECSClient":
     """A client of the stand-in."""
     return boto3.Session().client("ecs", endpoint_url=endpoint, config=QUICK)
+
+
+@cache
+def ec2_client(endpoint: str) -> "EC2Client":
+    """A client of the stand-in."""
+    return boto3.Session().client("ec2", endpoint_url=endpoint, config=QUICK)
+
+
+def machines(environment: Mapping[str, str]) -> dict[str, Machine]:
+    """Every virtual machine by id, but for those that end or have ended."""
+    endpoint = environment.get("RESCIND_EC2_ENDPOINT")
+    if not endpoint:
+        return {}
+    pages = ec2_client(endpoint).get_paginator("describe_instances").paginate()
+    every = [one for page in pages for each in page["Reservations"] for one in each.get("Instances", [])]
+    return {
+        one.get("InstanceId", ""): Machine(
+            image=one.get("ImageId", ""),
+            type=str(one.get("InstanceType")),
+            state=str(one.get("State", {}).get("Name")),
+            tags={tag.get("Key", ""): tag.get("Value", "") for tag in one.get("Tags", [])},
+        )
+        for one in every
+        if one.get("State", {}).get("Name") not in ("shutting-down", "terminated")
+    }
 
 
 def clusters(environment: Mapping[str, str]) -> dict[str, EcsCluster]:

@@ -31,7 +31,12 @@ def listing(world: World) -> RenderableType:
         table("Buckets", ("bucket", "tags", "object", "bytes"), objects),
         table("Tables", ("database", "name", "kind", "columns", "rows"), tables),
         table("Containers", ("where", "name", "image", "state"), deployed(world)),
+        table("Machines", ("id", "name", "image", "state"), machines(world)),
+        table("Files", ("file", "permissions and SHA-256"), list(world.files.items())),
         table("Messages", ("hook", "text"), [(one.hook, one.text) for one in world.messages]),
+        table(
+            "Sent for good", ("what", "to", "content"), [(one.kind, one.to, one.what) for one in world.sent]
+        ),
         *business(world),
     )
 
@@ -51,6 +56,11 @@ def business(world: World) -> list[RenderableType]:
         table("Invoices", ("invoice", "status", "customer", "total", "to be paid"), invoices),
         table("Mails", ("to", "subject", "Message-ID"), mails),
     ]
+
+
+def machines(world: World) -> list[tuple[str, ...]]:
+    """EC2's machines that are not terminated."""
+    return [(name, one.tags.get("Name", ""), one.image, one.state) for name, one in world.machines.items()]
 
 
 def money(amount: int) -> str:

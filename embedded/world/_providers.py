@@ -1,5 +1,6 @@
 """What the business systems hold, read over their own interfaces: orders, bookings, invoices and mails."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -54,6 +55,15 @@ class Mail(BaseModel):
     text: str
 
 
+class Sent(BaseModel):
+    """What can't be taken back: a text message, a transfer, or an event of a webhook, in words."""
+
+    model_config = ConfigDict(frozen=True)
+    kind: str
+    to: str
+    what: str
+
+
 def orders(environment: Mapping[str, str]) -> dict[str, Order]:
     """Every order by id."""
     return {one["id"]: Order.model_validate(one) for one in listed(environment, "RESCIND_CRM_URL", "/orders")}
@@ -87,6 +97,24 @@ def booking(one: Mapping[str, Any]) -> Booking:
 def mails(environment: Mapping[str, str]) -> list[Mail]:
     """Every mail, oldest first."""
     return [Mail.model_validate(one) for one in listed(environment, "RESCIND_SANDBOX_ADMIN_URL", "/mails")]
+
+
+def sent(environment: Mapping[str, str]) -> list[Sent]:
+    """Every text message, transfer and event."""
+    texts = listed(environment, "RESCIND_SMS_URL", "/messages")
+    transfers = listed(environment, "RESCIND_PAYMENTS_URL", "/transfers")
+    hook = next(iter(json.loads(environment.get("RESCIND_WEBHOOKS") or "{}").values()), "")
+    events = listed({"hook": hook.rpartition("/")[0]}, "hook", "/events")
+    return [
+        *(Sent(kind="text message", to=one["to"], what=one["text"]) for one in texts),
+        *(
+            Sent(
+                kind="transfer", to=one["target"], what=f"{one['amount']} {one['currency']}: {one['purpose']}"
+            )
+            for one in transfers
+        ),
+        *(Sent(kind="event", to=one["hook"], what=json.dumps(one["body"])) for one in events),
+    ]
 
 
 def invoices(environment: Mapping[str, str]) -> dict[str, Invoice]:

@@ -7,10 +7,22 @@ from collections.abc import Collection, Mapping
 from pydantic import BaseModel, ConfigDict
 
 from embedded.environment import only, require_stand_ins
-from embedded.world._aws import Bucket, EcsCluster, buckets, clusters, task_definitions
+from embedded.world._aws import Bucket, EcsCluster, Machine, buckets, clusters, machines, task_definitions
 from embedded.world._database import Database, database
 from embedded.world._docker import Container, containers
-from embedded.world._providers import Booking, Invoice, Mail, Order, bookings, invoices, mails, orders
+from embedded.world._files import files
+from embedded.world._providers import (
+    Booking,
+    Invoice,
+    Mail,
+    Order,
+    Sent,
+    bookings,
+    invoices,
+    mails,
+    orders,
+    sent,
+)
 from embedded.world._repositories import Message, messages, references
 
 # The environment belongs to the whole process, so two snapshots at once would undo each other's swap.
@@ -32,6 +44,9 @@ class World(BaseModel):
     bookings: dict[str, Booking]
     invoices: dict[str, Invoice]
     mails: list[Mail]
+    machines: dict[str, Machine]
+    sent: list[Sent]
+    files: dict[str, str]
 
 
 def snapshot(environment: Mapping[str, str], *, without_schemas: Collection[str] = ()) -> World:
@@ -58,4 +73,7 @@ def snapshot(environment: Mapping[str, str], *, without_schemas: Collection[str]
             bookings=bookings(environment),
             invoices=invoices(environment),
             mails=mails(environment),
+            machines=machines(environment),
+            sent=sent(environment),
+            files=files(environment),
         )

@@ -13,9 +13,13 @@ from psycopg.conninfo import make_conninfo
 from activities.billing import CreateInvoice
 from activities.chat import Notify
 from activities.crm import SetStatus
+from activities.crm_find import FindOrder
 from activities.flights import BookFlight
 from activities.hotels import BookRoom
 from activities.mail import SendEmail
+from activities.payments import TransferMoney
+from activities.sms import SendSms
+from activities.webhook import PostEvent
 from tests.activities.sandbox_world import Sandbox
 
 _numbers = count(1)
@@ -34,6 +38,10 @@ class Orders:
     def request(self) -> SetStatus:
         """Confirm the order."""
         return SetStatus(order=self.order, status="confirmed")
+
+    def find(self) -> FindOrder:
+        """Read the order."""
+        return FindOrder(order=self.order)
 
     async def reset(self) -> None:
         self.order = await self.sandbox.new_order("pending")
@@ -179,3 +187,26 @@ class Messages:
 
     async def snapshot(self) -> Any:
         return [each["body"] for each in await self.sandbox.get("/messages") if each["hook"] == self.hook]
+
+
+class Sent:
+    """All that one provider was ever asked for and has done."""
+
+    def __init__(self, sandbox: Sandbox, path: str, compares: str) -> None:
+        self.sandbox, self.path, self.compares = sandbox, path, compares
+
+    def text(self) -> SendSms:
+        """Send a text message."""
+        return SendSms(to="+491700000001", text="Certified.")
+
+    def transfer(self) -> TransferMoney:
+        """Transfer money."""
+        accounts = {"source": "DE02100500000024290661", "target": "DE02300209000106531065"}
+        return TransferMoney(**accounts, amount=4200, purpose="Certified")
+
+    def event(self) -> PostEvent:
+        """Post an event."""
+        return PostEvent(webhook="ops", event="order.certified", data={"order": "O-1"})
+
+    async def snapshot(self) -> Any:
+        return await self.sandbox.get(self.path)

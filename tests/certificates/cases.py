@@ -64,6 +64,14 @@ def _business(sandbox: Sandbox) -> Iterator[Case]:
         business.Messages(sandbox),
     )
     yield Case("crm.set_status", orders.request, orders)
+    looked_at = business.Orders(sandbox)
+    yield Case("crm.find", looked_at.find, looked_at)
+    texts = business.Sent(sandbox, "/sms/messages", "every text message")
+    transfers = business.Sent(sandbox, "/payments/transfers", "every transfer of the bank")
+    events = business.Sent(sandbox, "/webhooks/events", "every event that was posted")
+    yield Case("sms.send", texts.text, texts)
+    yield Case("payments.transfer", transfers.transfer, transfers)
+    yield Case("webhook.post", events.event, events)
     yield Case("billing.create_invoice", invoices.request, invoices)
     yield Case("chat.notify", messages.request, messages)
     for on_undo in ("correct", "leave"):
@@ -81,9 +89,13 @@ def _business(sandbox: Sandbox) -> Iterator[Case]:
 def _cloud(environment: Mapping[str, str]) -> Iterator[Case]:
     s3 = AWS.client("s3", endpoint_url=environment["RESCIND_S3_ENDPOINT"])
     ecs = AWS.client("ecs", endpoint_url=environment["RESCIND_ECS_ENDPOINT"])
-    buckets, services = cloud.Buckets(s3), cloud.Services(ecs)
+    ec2 = AWS.client("ec2", endpoint_url=environment["RESCIND_EC2_ENDPOINT"])
+    buckets, services, machines = cloud.Buckets(s3), cloud.Services(ecs), cloud.Machines(ec2)
+    yield Case("vm.launch", machines.request, machines)
     yield Case("s3.create_bucket", buckets.request, buckets)
     yield Case("ecs.deploy", services.request, services, "over another revision")
+    kept = cloud.Objects(s3)
+    yield Case("s3.find_bucket", kept.find, kept)
     for versions, case in ((False, "over another object"), (True, "in a versioned bucket")):
         objects = cloud.Objects(s3, versions=versions)
         yield Case("s3.put_object", objects.put, objects, case)
@@ -93,12 +105,20 @@ def _places(outside: Outside) -> Iterator[Case]:
     template = Path(json.loads(outside.environment["RESCIND_GIT_REMOTES"])["app"])
     repository = places.Repository(outside.repository, template, outside.environment)
     yield Case("git.create_branch", repository.request, repository)
-    made: dict[str, Callable[[str], tuple[Any, World]]] = {
+    looked_at = places.Repository(
+        outside.repository.with_name(f"{places.LOOKED_AT}.git"), template, outside.environment
+    )
+    yield Case("git.find_branch", looked_at.find, looked_at)
+    over = places.Folder(outside.repository.with_name("over"), "notes/kept.txt")
+    yield Case("files.write", over.request, over, "over another file")
+    made = places.NewFile(outside.repository.with_name("made"), "notes/new.txt")
+    yield Case("files.write", made.request, made, "a new file")
+    databases: dict[str, Callable[[str], tuple[Any, World]]] = {
         "postgres.rename_table": places.renamed,
         "postgres.add_column": places.widened,
         "postgres.migrate": places.migrated,
     }
-    for tool, make in made.items():
+    for tool, make in databases.items():
         request, world = make(outside.dsns[tool])
         yield Case(tool, request, world)
 
@@ -139,7 +159,15 @@ def settings_of(outside: Outside) -> dict[str, str]:
             for name, value in outside.environment.items()
             if name.startswith(("RESCIND_", "AWS_"))
         },
-        "RESCIND_GIT_REMOTES": json.dumps({places.ALIAS: str(outside.repository)}),
+        "RESCIND_GIT_REMOTES": json.dumps(
+            {
+                places.ALIAS: str(outside.repository),
+                places.LOOKED_AT: str(outside.repository.with_name(f"{places.LOOKED_AT}.git")),
+            }
+        ),
+        "RESCIND_FILE_ROOTS": json.dumps(
+            {name: str(outside.repository.with_name(name)) for name in ("over", "made")}
+        ),
         "RESCIND_DATABASES": json.dumps(dict(outside.dsns)),
         **({"RESCIND_DOCKER_HOST": f"unix://{socket}"} if socket else {}),
     }

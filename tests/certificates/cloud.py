@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from activities.ecs import DeployService
 from activities.s3 import CreateBucket, PutObject
+from activities.s3_find import FindBucket
+from activities.vm import LaunchInstance
 from tests.activities.s3_world import snapshot as bucket_snapshot
 
 if TYPE_CHECKING:
+    from mypy_boto3_ec2.client import EC2Client
     from mypy_boto3_ecs.client import ECSClient
     from mypy_boto3_s3.client import S3Client
 
@@ -70,6 +73,10 @@ class Objects(Buckets):
     def put(self) -> PutObject:
         """Write over the object."""
         return PutObject(bucket=self.bucket, key="settings", body="new", content_type="text/plain")
+
+    def find(self) -> FindBucket:
+        """Look for the bucket."""
+        return FindBucket(bucket=self.bucket)
 
     async def reset(self) -> None:
         self.asked = []
@@ -161,4 +168,52 @@ class Services:
                     "taskDefinitionArns"
                 ]
             },
+        }
+
+
+class Machines:
+    """The virtual machines of one name, those that have ended too."""
+
+    compares = (
+        "every virtual machine of the name by its id, with image, type, state and tags; what means the same: those "
+        "that have not ended"
+    )
+
+    def __init__(self, ec2: EC2Client) -> None:
+        self.ec2, self.name = ec2, ""
+        self.image = ec2.describe_images(Owners=["amazon"])["Images"][0].get("ImageId", "")
+
+    def request(self) -> LaunchInstance:
+        """Launch one."""
+        return LaunchInstance(name=self.name, image=self.image)
+
+    async def reset(self) -> None:
+        self.name = f"certified-{next(_numbers)}"
+
+    async def snapshot(self) -> dict[str, Any]:
+        return await asyncio.to_thread(self._look)
+
+    def meaning(self, snapshot: dict[str, Any]) -> dict[str, Any]:
+        return {name: each for name, each in snapshot.items() if each[2] != "terminated"}
+
+    async def disturb(self) -> None:
+        await asyncio.to_thread(self.ec2.stop_instances, InstanceIds=await self._living())
+
+    async def take_away(self) -> None:
+        await asyncio.to_thread(self.ec2.terminate_instances, InstanceIds=await self._living())
+
+    async def _living(self) -> list[str]:
+        return list(self.meaning(await self.snapshot()))
+
+    def _look(self) -> dict[str, Any]:
+        found = self.ec2.describe_instances(Filters=[{"Name": "tag:Name", "Values": [self.name]}])
+        return {
+            one.get("InstanceId", ""): (
+                one.get("ImageId"),
+                one.get("InstanceType"),
+                one.get("State", {}).get("Name"),
+                one.get("Tags"),
+            )
+            for each in found["Reservations"]
+            for one in each.get("Instances", [])
         }

@@ -1,8 +1,9 @@
-"""A repository, a database and a Docker engine as worlds."""
+"""A repository, a folder, a database and a Docker engine as worlds."""
 
 from __future__ import annotations
 
 import asyncio
+import os
 import shutil
 import subprocess
 import uuid
@@ -14,7 +15,9 @@ import docker
 import psycopg
 
 from activities.container import DeployContainer
+from activities.files import WriteFile
 from activities.git import CreateBranch
+from activities.git_find import FindBranch
 from activities.postgres import AddColumn, RenameTable
 from activities.postgres_migration import Migrate
 from embedded.demo_image import IMAGE, SERVE
@@ -26,6 +29,7 @@ CREATE TABLE orders (id int PRIMARY KEY, item text NOT NULL);
 INSERT INTO orders VALUES (1, 'tea'), (2, 'milk');
 """
 ALIAS = "certified"
+LOOKED_AT = "looked-at"
 BRANCH = "feature/certified"
 
 
@@ -40,6 +44,10 @@ class Repository:
     def request(self) -> CreateBranch:
         """Create a branch."""
         return CreateBranch(remote=ALIAS, branch=BRANCH)
+
+    def find(self) -> FindBranch:
+        """Read a branch."""
+        return FindBranch(remote=LOOKED_AT, branch="main")
 
     async def reset(self) -> None:
         await asyncio.to_thread(shutil.rmtree, self.place, ignore_errors=True)
@@ -67,6 +75,53 @@ class Repository:
             return done.stdout.strip()
 
         return await asyncio.to_thread(run)
+
+
+class Folder:
+    """A folder with one file, written over or made."""
+
+    compares = "every file of the folder, hidden ones too, with its content, permissions, time of change and attributes"
+
+    def __init__(self, place: Path, path: str) -> None:
+        self.place, self.path = place, path
+
+    def request(self) -> WriteFile:
+        """Write a file."""
+        return WriteFile(folder=self.place.name, path=self.path, text="new\n")
+
+    async def reset(self) -> None:
+        shutil.rmtree(self.place, ignore_errors=True)
+        (self.place / "notes").mkdir(parents=True)
+        self._write("notes/kept.txt", "old\n")
+        (self.place / "notes/kept.txt").chmod(0o640)
+
+    async def snapshot(self) -> dict[str, Any]:
+        return {
+            str(each.relative_to(self.place)): (
+                each.read_bytes(),
+                each.stat().st_mode,
+                each.stat().st_mtime_ns,
+                {name: os.getxattr(each, name) for name in os.listxattr(each)},
+            )
+            for each in sorted(self.place.rglob("*"))
+            if each.is_file()
+        }
+
+    async def disturb(self) -> None:
+        self._write(self.path, "theirs\n")
+
+    async def already(self) -> None:
+        self._write(self.path, "new\n")
+
+    def _write(self, path: str, text: str) -> None:
+        (self.place / path).write_text(text)
+
+
+class NewFile(Folder):
+    """The same, where somebody can take the new file away."""
+
+    async def take_away(self) -> None:
+        (self.place / self.path).unlink()
 
 
 class Database:

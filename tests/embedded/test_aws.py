@@ -106,3 +106,21 @@ def test_a_service_that_is_there_and_a_retired_revision(tmp_path: Path) -> None:
         ecs.deregister_task_definition(taskDefinition="web:1")
         with pytest.raises(ClientError, match="inactive"):
             ecs.create_service(serviceName="web", taskDefinition="web:1", desiredCount=1)
+
+
+def test_a_launch_with_a_client_token(tmp_path: Path) -> None:
+    """It launches once, as on EC2, also after a restart; an unknown image is refused; reads are not written down."""
+    path = tmp_path / "aws.jsonl"
+    launched: list[str] = []
+    for _ in range(2):
+        with served(path) as (s3, _):
+            ec2 = SESSION.client("ec2", endpoint_url=s3.meta.endpoint_url)
+            image = ec2.describe_images(Owners=["amazon"])["Images"][0]["ImageId"]
+            for token in ("one", "one", "two"):
+                answer = ec2.run_instances(ImageId=image, MinCount=1, MaxCount=1, ClientToken=token)
+                launched.append(answer["Instances"][0]["InstanceId"])
+            with pytest.raises(ClientError, match="InvalidAMIID"):
+                ec2.run_instances(ImageId="ami-00000000", MinCount=1, MaxCount=1)
+    assert launched[:3] == launched[3:]
+    assert (launched[0], len(set(launched))) == (launched[1], 2)
+    assert path.read_text().count("\n") == 6

@@ -139,17 +139,57 @@ async def get_order(ask: Asking) -> Case:
     return Case(lambda: ask.http.get("/crm/orders/O-1001"))
 
 
-async def list_orders(ask: Asking) -> Case:
-    return Case(lambda: ask.http.get("/crm/orders"))
-
-
 async def post_message(ask: Asking) -> Case:
     text = new()
+    return Case(lambda: ask.http.post("/hook/ops", json={"text": text}), lists(ask, "/messages", text))
 
+
+def lists(ask: Asking, path: str, text: str) -> Look:
     async def look() -> bool:
-        return text in (await ask.http.get("/messages")).text
+        return text in (await ask.http.get(path)).text
 
-    return Case(lambda: ask.http.post("/hook/ops", json={"text": text}), look)
+    return look
+
+
+async def post_event(ask: Asking) -> Case:
+    text = new()
+    body = {"id": text, "event": "x", "data": {}}
+    return Case(lambda: ask.http.post("/webhooks/ops", json=body), lists(ask, "/webhooks/events", text))
+
+
+async def send_sms(ask: Asking) -> Case:
+    text = new()
+    headers = {"Idempotency-Key": text}
+    call = lambda: ask.http.post("/sms/messages", json=sms(text), headers=headers)  # noqa: E731
+    return Case(call, lists(ask, "/sms/messages", text))
+
+
+async def transfer(ask: Asking) -> Case:
+    key = new()
+    headers = {"Idempotency-Key": key}
+    call = lambda: ask.http.post("/payments/transfers", json=money(key), headers=headers)  # noqa: E731
+    return Case(call, status_is(ask, f"/payments/transfers/by-key/{key}", 200))
+
+
+async def find_transfer(ask: Asking) -> Case:
+    key = new()
+    await ask.http.post("/payments/transfers", json=money(key), headers={"Idempotency-Key": key})
+    return Case(lambda: ask.http.get(f"/payments/transfers/by-key/{key}"))
+
+
+def sms(text: str) -> dict[str, Any]:
+    return {"to": "+491700000001", "text": text}
+
+
+def money(purpose: str) -> dict[str, Any]:
+    return {"source": "DE02AAAA1", "target": "DE02BBBB2", "amount": 100, "purpose": purpose}
+
+
+def listing(path: str) -> Prepare:
+    async def everything(ask: Asking) -> Case:
+        return Case(lambda: ask.http.get(path))
+
+    return everything
 
 
 HTTP: dict[str, Prepare] = {
@@ -160,8 +200,15 @@ HTTP: dict[str, Prepare] = {
     "crm.create": create_order,
     "crm.change": change_order,
     "crm.get": get_order,
-    "crm.list": list_orders,
+    "crm.list": listing("/crm/orders"),
     "chat.post": post_message,
+    "webhook.post": post_event,
+    "webhook.list": listing("/webhooks/events"),
+    "sms.send": send_sms,
+    "sms.list": listing("/sms/messages"),
+    "payments.transfer": transfer,
+    "payments.find": find_transfer,
+    "payments.list": listing("/payments/transfers"),
 }
 
 

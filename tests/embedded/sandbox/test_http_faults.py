@@ -103,7 +103,7 @@ async def test_a_fault_that_ends_the_call(ask: Asking, fault: Fault) -> None:
         name for name in HTTP if acts and cases[name].effect
     }
     found = await effects(cases)
-    assert len(found) == 11
+    assert len(found) == 14
     assert found == dict.fromkeys(found, acts)
 
 
