@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import uuid
 from pathlib import Path
 from typing import Any
 
+import psycopg
 import pytest
 import yaml
+from psycopg import sql
 from temporalio.client import Client, WorkflowFailureError
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.exceptions import ApplicationError
@@ -96,11 +99,8 @@ async def test_an_environment_that_fails(at: str, client: Client, application: A
     plan = example("environment", {"blue": f"e-{uuid.uuid4().hex[:8]}"})
     step(plan, at)["arguments"] |= FAILURES[at]
     before = application.world()
-    with pytest.raises(WorkflowFailureError) as failed:
-        await run(client, application, plan)
-    assert isinstance(failed.value.cause, ApplicationError)
-    report = SagaReport.model_validate(failed.value.cause.details[0])
-    assert (report.failed_at, report.outcome) == (f"{at}#1", Outcome.UNDONE)
+    report = await failing(client, application, plan)
+    assert report.failed_at == f"{at}#1"
     assert difference(before, application.world()) == []
 
 
@@ -145,6 +145,61 @@ async def test_an_order_whose_mail_is_refused(client: Client, application: Appli
             await run(client, application, example("order", names))
         assert await sandbox.order(order) == before
         assert [each.status for each in await sandbox.invoices(customer)] == ["void"]
+
+
+def machine(name: str) -> dict[str, Any]:
+    return example("machine", {"build-1": name})
+
+
+async def test_a_machine(client: Client, application: Application) -> None:
+    """It runs, and the file says which machine and which commit."""
+    name = f"m-{uuid.uuid4().hex[:8]}"
+    done = await run(client, application, machine(name))
+    world = application.world()
+    found = world.machines[done.steps["machine"].result["instance"]]
+    assert (found.state, found.tags["Name"]) == ("running", name)
+    assert f"app/{name}.txt" in world.files
+
+
+@pytest.mark.parametrize("unreadable", [{"branch": "no-such-branch"}, {"remote": "no-such-remote"}])
+async def test_a_machine_whose_repository_cannot_be_read(
+    unreadable: dict[str, str], client: Client, application: Application
+) -> None:
+    """Afterwards no machine runs that was not there before."""
+    plan = machine(f"m-{uuid.uuid4().hex[:8]}")
+    step(plan, "repository")["arguments"] |= unreadable
+    before = application.world()
+    report = await failing(client, application, plan)
+    assert report.failed_at == "repository"
+    assert [each.tool for each in report.steps] == ["vm.launch"]
+    assert difference(before, application.world()) == []
+
+
+async def test_a_table_whose_program_is_never_healthy(client: Client, application: Application) -> None:
+    """Afterwards the table has its old name and its rows, and no service is left."""
+    name = f"r-{uuid.uuid4().hex[:8]}"
+    old, new = f"{name}-orders", f"{name}-purchases"
+    plan = example("rename", {"table: orders": f"table: {old}", "to: purchases": f"to: {new}", "shop": name})
+    # The stand-in runs one task of each new service, so that of two it never runs enough.
+    step(plan, "program")["arguments"] |= {"tasks": 2, "healthy_within": 2}
+    with psycopg.connect(json.loads(application.environment["RESCIND_DATABASES"])["app"]) as database:
+        database.execute(sql.SQL("CREATE TABLE {} AS SELECT 1 AS id").format(sql.Identifier(old)))
+    before = application.world()
+    report = await failing(client, application, plan)
+    assert report.failed_at == "program#1"
+    assert report.steps[0].tool == "postgres.rename_table"
+    assert "was not healthy" in str(report.error)
+    assert difference(before, application.world()) == []
+
+
+async def failing(client: Client, application: Application, plan: dict[str, Any]) -> SagaReport:
+    """Run a plan that fails and is undone."""
+    with pytest.raises(WorkflowFailureError) as failed:
+        await run(client, application, plan)
+    assert isinstance(failed.value.cause, ApplicationError)
+    report = SagaReport.model_validate(failed.value.cause.details[0])
+    assert report.outcome is Outcome.UNDONE
+    return report
 
 
 def test_by_the_command_line(application: Application, tmp_path: Path) -> None:
