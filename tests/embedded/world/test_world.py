@@ -80,6 +80,31 @@ def ecs(plant: str, remove: str, *, then: dict[str, Any], **what: Any) -> tuple[
     return partial(call, client=1, name=plant, what=what), partial(call, client=1, name=remove, what=then)
 
 
+def file(settings: Settings, text: str | None) -> None:
+    """Writes a file into the folder, or removes it."""
+    place = Path(json.loads(settings["RESCIND_FILE_ROOTS"])["app"]) / "left.txt"
+    place.unlink() if text is None else place.write_text(text)
+
+
+def launch(settings: Settings) -> None:
+    """Launches a machine."""
+    with only(settings):
+        ec2 = boto3.client("ec2")
+    image = ec2.describe_images(Owners=["amazon"])["Images"][0]["ImageId"]
+    tags = [{"ResourceType": "instance", "Tags": [{"Key": "Name", "Value": "left"}]}]
+    ec2.run_instances(ImageId=image, MinCount=1, MaxCount=1, TagSpecifications=tags)
+
+
+def terminate(settings: Settings) -> None:
+    """Terminates every machine."""
+    with only(settings):
+        ec2 = boto3.client("ec2")
+    found = [
+        one["InstanceId"] for each in ec2.describe_instances()["Reservations"] for one in each["Instances"]
+    ]
+    ec2.terminate_instances(InstanceIds=found)
+
+
 BEFORE = {"Bucket": "there", "Key": "file", "Body": b"before"}
 CONTAINER = {"name": "web", "image": "web:1", "memory": 64}
 LEFTOVERS: dict[str, tuple[Change, Change, str]] = {
@@ -128,6 +153,12 @@ LEFTOVERS: dict[str, tuple[Change, Change, str]] = {
         *s3("put_object", "put_object", then=BEFORE, **BEFORE, Metadata={"by": "me"}),
         "new: buckets / there / objects / file / metadata / by = 'me'",
     ),
+    "file": (
+        partial(file, text="x"),
+        partial(file, text=None),
+        "new: files / app/left.txt = '644 ",
+    ),
+    "machine": (launch, terminate, "new: machines / i-"),
     "schema": (
         *sql("create schema left_over", "drop schema left_over"),
         "new: databases / app / schemas / left_over",
