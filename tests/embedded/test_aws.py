@@ -114,7 +114,7 @@ def test_a_launch_with_a_client_token(tmp_path: Path) -> None:
     launched: list[str] = []
     for _ in range(2):
         with served(path) as (s3, _):
-            ec2 = SESSION.client("ec2", endpoint_url=s3.meta.endpoint_url)
+            ec2: Any = SESSION.client("ec2", endpoint_url=s3.meta.endpoint_url)
             image = ec2.describe_images(Owners=["amazon"])["Images"][0]["ImageId"]
             for token in ("one", "one", "two"):
                 answer = ec2.run_instances(ImageId=image, MinCount=1, MaxCount=1, ClientToken=token)

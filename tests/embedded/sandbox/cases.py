@@ -153,7 +153,7 @@ def lists(ask: Asking, path: str, text: str) -> Look:
 
 async def post_event(ask: Asking) -> Case:
     text = new()
-    body = {"id": text, "event": "x", "data": {}}
+    body = {"id": text, "event": "x"}
     return Case(lambda: ask.http.post("/webhooks/ops", json=body), lists(ask, "/webhooks/events", text))
 
 

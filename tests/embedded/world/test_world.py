@@ -86,19 +86,22 @@ def file(settings: Settings, text: str | None) -> None:
     place.unlink() if text is None else place.write_text(text)
 
 
+def machines(settings: Settings) -> Any:
+    """EC2."""
+    with only(settings):
+        return boto3.client("ec2")
+
+
 def launch(settings: Settings) -> None:
     """Launches a machine."""
-    with only(settings):
-        ec2 = boto3.client("ec2")
+    ec2 = machines(settings)
     image = ec2.describe_images(Owners=["amazon"])["Images"][0]["ImageId"]
-    tags = [{"ResourceType": "instance", "Tags": [{"Key": "Name", "Value": "left"}]}]
-    ec2.run_instances(ImageId=image, MinCount=1, MaxCount=1, TagSpecifications=tags)
+    ec2.run_instances(ImageId=image, MinCount=1, MaxCount=1)
 
 
 def terminate(settings: Settings) -> None:
     """Terminates every machine."""
-    with only(settings):
-        ec2 = boto3.client("ec2")
+    ec2 = machines(settings)
     found = [
         one["InstanceId"] for each in ec2.describe_instances()["Reservations"] for one in each["Instances"]
     ]
