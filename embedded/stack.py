@@ -132,7 +132,7 @@ class Stack:
         builders: list[Callable[[], Program]] = [
             lambda: self._postgres(chosen["postgres"], environment),
             lambda: own_program(
-                *("aws", chosen["aws"], http_probe("/moto-api/data.json"), environment),
+                *("aws", chosen["aws"], http_probe("/moto-api/config"), environment),
                 *("--data", str(self.directory / "aws.jsonl")),
             ),
             lambda: temporal.program(self.directory, program, chosen, environment),
@@ -219,7 +219,7 @@ def own_program(
 
 
 def http_probe(path: str) -> Callable[[int], bool]:
-    """True once this path answers 200 with JSON."""
+    """True once this path answers with JSON, and no error."""
     return lambda port: ask(f"http://{ports.LOOPBACK}:{port}{path}") is not None
 
 
