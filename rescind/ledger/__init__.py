@@ -37,10 +37,12 @@ from rescind.ledger._errors import (
 )
 from rescind.ledger._install import install
 from rescind.ledger._people import HowOpen, OpenEffect, OpenSaga, Seen
+from rescind.ledger._rebuild import Difference, Verified
 
 __all__ = [
     "Busy",
     "Claimed",
+    "Difference",
     "EffectAddress",
     "EffectFenced",
     "EffectOutline",
@@ -72,6 +74,7 @@ __all__ = [
     "UndoDone",
     "UndoGo",
     "Unfinished",
+    "Verified",
     "Wait",
     "install",
     "seal_digest",

@@ -12,6 +12,7 @@ from rescind.ledger._answers import (
 )
 from rescind.ledger._connection import Answer, rows
 from rescind.ledger._json import decode
+from rescind.ledger._rebuild import Line, OnRecord, Verified
 from rescind.ledger._recovery import Recovery
 
 
@@ -57,10 +58,20 @@ class Operations(Recovery):
         answer = await self._call("select rescind.open_tools(%s)", (namespace_id,))
         return [OpenTool(row["tool"], row["version"]) for row in rows(answer, "tools")]
 
-    async def verify_journal(self, saga: str) -> int | None:
-        """Follow the hash chain of a journal: None if it is whole, else the number of its first bad line."""
-        broken: int | None = (await self._call("select rescind.verify_journal(%s)", (saga,)))["broken_at"]
-        return broken
+    async def verify(self, prefix: str = "", *, page: int = 200) -> Verified:
+        """Compare the sagas whose id starts with `prefix` with what their journals say, page by page.
+
+        Each page is one statement, so that workers may go on meanwhile.
+        """
+        verified, after = Verified(), ""
+        while True:
+            answer = await self._call("select rescind.on_record(%s, %s, %s::int)", (prefix, after, page))
+            found = rows(answer, "sagas")
+            for row in found:
+                verified.add(OnRecord(row["id"], row["saga"], row["effects"], _chain(row)))
+            if len(found) < page:
+                return verified
+            after = found[-1]["id"]
 
 
 def _effect(row: Answer) -> EffectView:
@@ -89,3 +100,7 @@ def _effect(row: Answer) -> EffectView:
 
 def _line(row: Answer) -> JournalLine:
     return JournalLine(row["n"], datetime.fromisoformat(row["at"]), row["event"], row["body"])
+
+
+def _chain(row: Answer) -> list[Line]:
+    return [Line(**line) for line in rows(row, "lines")]

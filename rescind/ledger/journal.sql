@@ -152,23 +152,3 @@ begin
     insert into journal values (this.id, this.n, line_at, line_event, line_body, this.head);
     return this;
 end $$;
-
--- Follow the chain: null if it is whole, else the number of the first line that is missing or was changed.
-create or replace function broken_line(saga_id text) returns bigint language plpgsql as $$
-declare
-    line journal;
-    last_n bigint := 0;
-    expected bytea := ''::bytea;
-begin
-    for line in select * from journal where saga = saga_id order by n loop
-        expected := line_hash(expected, saga_id, last_n + 1, line.at, line.event, line.body);
-        last_n := last_n + 1;
-        if line.n <> last_n or line.hash <> expected then
-            return last_n;
-        end if;
-    end loop;
-    if exists (select from saga where id = saga_id and n = last_n and head = expected) then
-        return null;
-    end if;
-    return last_n + 1;
-end $$;

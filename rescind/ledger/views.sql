@@ -25,18 +25,6 @@ select saga, n, at, event, body, encode(hash, 'hex') as hash,
     coalesce((body -> 'effect' -> 'found')::boolean, false) as recovered_by_lookup
 from journal;
 
--- Every row as the journal alone tells it; what a row lacks here is as in blank_effect().
-create or replace view rebuilt_effects as
-select j.saga, j.body ->> 'key' as key,
-    jsonb_object_agg(change.key, change.value order by j.n) as row
-from journal as j cross join jsonb_each(j.body -> 'effect') as change
-group by j.saga, j.body ->> 'key';
-
-create or replace view rebuilt_sagas as
-select j.saga, jsonb_object_agg(change.key, change.value order by j.n) as row
-from journal as j cross join jsonb_each(j.body -> 'saga') as change
-group by j.saga;
-
 create or replace function version() returns jsonb language sql stable as $$
     select jsonb_build_object('version', max(v.version)) from rescind.installed as v
 $$;
@@ -71,6 +59,23 @@ create or replace function show(saga_id text) returns jsonb language sql stable 
                         order by n), '[]') from journal where saga = saga_id))
 $$;
 
-create or replace function verify_journal(saga_id text) returns jsonb language sql as $$
-    select jsonb_build_object('broken_at', broken_line(saga_id))
+-- Whole sagas with the text of their journals as it is hashed; also one whose row is gone while it has lines.
+create or replace function on_record(prefix text, after text, row_limit int) returns jsonb language sql stable as $$
+    select jsonb_build_object('sagas', coalesce(jsonb_agg(found order by found.id collate "C"), '[]'))
+    from (
+        select chosen.id,
+            (select to_jsonb(s) || jsonb_build_object('head', encode(s.head, 'hex'))
+             from saga as s where s.id = chosen.id) as saga,
+            (select coalesce(jsonb_agg(e order by e.key), '[]') from effect as e where e.saga = chosen.id) as effects,
+            (select coalesce(jsonb_agg(jsonb_build_object(
+                'n', n, 'at', (extract(epoch from at) * 1000000)::bigint, 'event', event, 'body', body::text,
+                'hash', encode(hash, 'hex')) order by n), '[]') from journal where saga = chosen.id) as lines
+        from (
+            (select id from saga where starts_with(id, prefix) and id > after order by id limit row_limit)
+            union
+            (select distinct saga from journal where starts_with(saga, prefix) and saga > after
+             order by saga limit row_limit)
+            order by 1 limit row_limit
+        ) as chosen (id)
+    ) as found
 $$;
