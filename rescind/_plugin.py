@@ -27,6 +27,7 @@ from rescind._saga_activities import saga_activities
 from rescind._settle import generic_settle_activity, settle_activity
 from rescind._undo import undo_activity
 from rescind.reconciliation import AlertChannel, Pace, ensure_search_attributes
+from rescind.recovery._memory import remembered
 from rescind.recovery._sweeping import Sweeping
 
 _PASSED_THROUGH = (
@@ -112,13 +113,18 @@ class RescindPlugin(SimplePlugin):
         return config
 
     async def run_worker(self, worker: Worker, next: Callable[[Worker], Awaitable[None]]) -> None:  # noqa: A002  (Temporal's own parameter name)
-        """Open the ledger for as long as the worker runs."""
+        """Open the ledger for as long as the worker runs.
+
+        Raises:
+            rescind.ledger.LedgerBehind: It is older than Temporal remembers it; no activity was started.
+        """
         client = worker.client
         described = await client.workflow_service.describe_namespace(
             DescribeNamespaceRequest(namespace=client.namespace)
         )
         await ensure_search_attributes(client)
-        async with self._bench.opened(described.namespace_info.id):
+        async with self._bench.opened(described.namespace_info.id) as bench:
+            await bench.ledger.compare(bench.namespace_id, await remembered(client), is_look=False)
             if self._companion is None or worker.task_queue == OPERATIONS_QUEUE:
                 await next(worker)
                 return

@@ -16,6 +16,7 @@ from rescind.cli._desk import desk_commands
 from rescind.cli._exit import ExitCode, Stopped
 from rescind.cli._follow import follow
 from rescind.cli._ledger import find, needs_person, opened
+from rescind.cli._restored import restored_command
 from rescind.cli._server import RPC_LIMIT, Server, namespace_id
 from rescind.cli._start import watch_again
 from rescind.cli._tables import ending, sagas_table
@@ -59,6 +60,7 @@ def operators(connect: Connect, *, ledger: Callable[[], str | None], command: st
     app.command(name="list")(list_sagas)
     desk_commands(app, connect, ledger)
     undo_command(app, connect, ledger, command)
+    restored_command(app, connect, ledger)
     return app
 
 

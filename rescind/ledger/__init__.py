@@ -30,6 +30,7 @@ from rescind.ledger._digest import seal_digest
 from rescind.ledger._errors import (
     EffectFenced,
     IllegalTransition,
+    LedgerBehind,
     LedgerError,
     LedgerNotInstalled,
     LedgerUnavailable,
@@ -55,6 +56,7 @@ __all__ = [
     "IllegalTransition",
     "JournalLine",
     "Ledger",
+    "LedgerBehind",
     "LedgerError",
     "LedgerNotInstalled",
     "LedgerUnavailable",

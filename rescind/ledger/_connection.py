@@ -9,6 +9,7 @@ from typing import Any, LiteralString, Self, cast
 from rescind.ledger._errors import (
     EffectFenced,
     IllegalTransition,
+    LedgerBehind,
     LedgerError,
     LedgerNotInstalled,
     LedgerUnavailable,
@@ -127,6 +128,8 @@ def _translated(error: Trouble, statement: str) -> LedgerError:
             return EffectFenced(error.text)
         case "RS003":
             return IllegalTransition(error.text)
+        case "RS004":
+            return LedgerBehind()
         case "3F000" | "42883":
             return LedgerNotInstalled(f"The database has no ledger: {error.text}. Nothing was changed.")
         case _:

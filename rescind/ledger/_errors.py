@@ -21,6 +21,17 @@ class TakenOver(LedgerError):
         return type(self), (self.saga, self.owner, self.epoch)
 
 
+class LedgerBehind(LedgerError):
+    """The ledger was restored from an older backup: nothing is begun, undone or settled until it is in step again."""
+
+    def __init__(self, found: str = "This ledger is older than Temporal remembers it") -> None:
+        super().__init__(
+            f"{found}: it was restored from an older backup, or it is another one. Nothing was begun, and no effect is "
+            "begun, undone or settled by it. Sagas wait. Restore a newer one, or bring this one in step with the "
+            "command restored, as docs/restore.md says."
+        )
+
+
 class EffectFenced(LedgerError):
     """The effect is being settled or undone, so this attempt must not act; nothing was changed."""
 

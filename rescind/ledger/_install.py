@@ -17,7 +17,7 @@ Connection = psycopg.Connection[tuple[object, ...]]
 
 _TABLES = "tables.sql"
 _REPLACED = (
-    *("journal.sql", "forward.sql", "settle.sql", "undo.sql"),
+    *("journal.sql", "restore.sql", "forward.sql", "settle.sql", "undo.sql"),
     *("saga.sql", "recovery.sql", "people.sql", "views.sql", "roles.sql"),
 )
 _ROLES = ("rescind_owner", "rescind_worker", "rescind_reader")

@@ -13,6 +13,7 @@ from rescind.ledger._answers import (
     refused,
 )
 from rescind.ledger._connection import Answer, rows
+from rescind.ledger._errors import LedgerBehind
 from rescind.ledger._json import decode, plain
 from rescind.ledger._people import People
 
@@ -45,6 +46,34 @@ class Recovery(People):
             "select rescind.claim(%s, %s, %s, %s, %s)", (saga, epoch, owner, extent.value, plain(why))
         )
         return Claimed(answer["epoch"]) if answer["answer"] == "claimed" else refused(answer)
+
+    async def compare(self, namespace_id: str, remembered: int | None, *, is_look: bool) -> int:
+        """Compare the ledger with what Temporal remembers of it, and count on if this is a look of the sweeper.
+
+        Args:
+            namespace_id: The namespace.
+            remembered: The count that Temporal remembers; None if it remembers none.
+            is_look: Whether to count on.
+
+        Returns:
+            The count.
+
+        Raises:
+            LedgerBehind: The ledger is older; from here on it lets nobody act, until `bring_in_step`.
+        """
+        answer = await self._call(
+            "select rescind.compare_watermark(%s, %s::bigint, %s)", (namespace_id, remembered, is_look)
+        )
+        if answer["behind"] is not None:
+            raise LedgerBehind(
+                f"This ledger has counted {answer['n']} looks of the sweeper, and Temporal remembers {answer['behind']}"
+            )
+        return int(answer["n"])
+
+    async def bring_in_step(self, namespace_id: str, who: str) -> bool:
+        """Let effects start again in a ledger that was behind; False if it was not."""
+        answer = await self._call("select rescind.bring_in_step(%s, %s)", (namespace_id, who))
+        return answer["n"] is not None
 
     async def outline(self, saga: str) -> SagaOutline | None:
         """A saga with what each of its effects did, in order; None if there is none of this id."""

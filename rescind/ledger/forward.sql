@@ -5,7 +5,7 @@ create or replace function begin(
     tool_repeat text, request_digest text, request_body jsonb, ttl float8, run text, approval jsonb
 ) returns jsonb language plpgsql as $$
 declare
-    entered saga := enter(saga_id, caller_epoch);
+    entered saga := enter_in_step(saga_id, caller_epoch);
     this saga := entered;
     was effect := find_effect(saga_id, effect_key);
     become effect := was;
@@ -18,7 +18,7 @@ begin
         return refused('sibling_in_doubt', 'saga', this.state);
     end if;
     if was.key is not null then
-        if was.digest <> request_digest and (was.state <> 'absent' or was.fenced) then
+        if was.digest not in (request_digest, '') and (was.state <> 'absent' or was.fenced) then
             return refused('key_reused', 'effect', was.state);
         elsif was.state = 'applied' then
             return jsonb_build_object('answer', 'replay', 'result', was.result);

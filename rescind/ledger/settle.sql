@@ -16,7 +16,7 @@ end $$;
 create or replace function fence(saga_id text, caller_epoch int, effect_key text, place int[]) returns jsonb
 language plpgsql as $$
 declare
-    entered saga := enter(saga_id, caller_epoch);
+    entered saga := enter_in_step(saga_id, caller_epoch);
     was effect := find_effect(saga_id, effect_key);
     become effect := was;
 begin

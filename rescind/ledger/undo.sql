@@ -27,7 +27,7 @@ create or replace function undo_begin(
     saga_id text, caller_epoch int, effect_key text, place int[], ttl float8, whole boolean
 ) returns jsonb language plpgsql as $$
 declare
-    entered saga := enter(saga_id, caller_epoch);
+    entered saga := enter_in_step(saga_id, caller_epoch);
     this saga := entered;
     was effect := find_effect(saga_id, effect_key);
     become effect := was;

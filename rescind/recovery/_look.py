@@ -9,11 +9,12 @@ from typing import TypeVar
 
 from temporalio import activity
 from temporalio.client import Client, WorkflowExecutionStatus
+from temporalio.exceptions import ApplicationError
 
 from rescind._bench import Bench
 from rescind._recorded import inner
 from rescind._states import SagaState
-from rescind.ledger import Claimed, TakenOver, Unfinished
+from rescind.ledger import Claimed, LedgerBehind, TakenOver, Unfinished
 from rescind.reconciliation._open import ensure_reconciliation, reconciliation_id
 from rescind.recovery._fate import Fate, Owner, described, owner_of
 from rescind.recovery._orders import UndoSagaOrder, undo_id
@@ -46,11 +47,13 @@ class Look:
     def __init__(self, bench: Bench, client: Client, order: PageOrder) -> None:
         self.bench, self.client, self.order = bench, client, order
         self.found = _Found()
+        self.looks = 0
         self._at_once = asyncio.Semaphore(_AT_ONCE)
 
     async def run(self) -> Swept:
         """Look at the page, and do what is to be done about each of its sagas."""
         limit = self.order.sweeping.limit
+        self.looks = await self._counted()
         page = await self.bench.ledger.sweep(self.bench.namespace_id, limit, after=self.order.after)
         owners = dict(
             zip(page, await asyncio.gather(*(self._limited(self._owner, saga) for saga in page)), strict=True)
@@ -65,6 +68,14 @@ class Look:
             )
         await self._do(owners, gone if many else [])
         return self._told(page, limit)
+
+    async def _counted(self) -> int:
+        """Count this look in the ledger; an older one is touched no more, and Temporal keeps what it remembers."""
+        try:
+            return await self.bench.ledger.compare(self.bench.namespace_id, self.order.looks, is_look=True)
+        except LedgerBehind as error:
+            activity.logger.error("%s", error)
+            raise ApplicationError(str(error), type="LedgerBehind", non_retryable=True) from error
 
     def _too_many(self, gone: int, asked: int) -> bool:
         return gone > self.order.sweeping.many_gone and gone > asked / 2
@@ -176,6 +187,7 @@ class Look:
     def _told(self, page: Sequence[Unfinished], limit: int) -> Swept:
         found = self.found
         return Swept(
+            looks=self.looks,
             next_after=page[-1].saga if len(page) == limit else "",
             looked_at=len(page),
             running=found.running,

@@ -17,18 +17,20 @@ _RETRIES = RetryPolicy(maximum_attempts=3)
 
 
 class PageOrder(BaseModel):
-    """Asks for a look at the sagas behind `after`."""
+    """Asks for a look at the sagas behind `after`; `looks` is what Temporal remembers of the ledger's count."""
 
     model_config = ConfigDict(frozen=True)
 
     sweeping: Sweeping
     after: str
+    looks: int | None = None
 
 
 class Swept(BaseModel):
     """What one look came to; lists name 50 at most, as workflow id and first run id.
 
     Attributes:
+        looks: How many looks the ledger has counted; one that has counted fewer by the next look is an older backup.
         next_after: Where the next look begins; empty at the end of the list.
         looked_at: Sagas looked at.
         running: Those whose workflow is running; nothing was done about them.
@@ -42,6 +44,7 @@ class Swept(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
+    looks: int = 0
     next_after: str = ""
     looked_at: int = 0
     running: int = 0
@@ -63,7 +66,11 @@ class Sweep:
         last = workflow.get_last_completion_result(Swept)
         swept: Swept = await workflow.execute_activity(
             LOOK_AT_PAGE,
-            PageOrder(sweeping=sweeping, after=last.next_after if last else ""),
+            PageOrder(
+                sweeping=sweeping,
+                after=last.next_after if last else "",
+                looks=last.looks if last else None,
+            ),
             result_type=Swept,
             activity_id="sweep",
             summary="ask Temporal for the workflow of each unfinished saga",

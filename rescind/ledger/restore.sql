@@ -1,0 +1,43 @@
+-- Is this the ledger that Temporal remembers? Each look of the sweeper counts on here, and Temporal carries the count.
+
+create table if not exists watermark (
+    namespace text   collate "C" primary key,
+    n         bigint not null default 0,  -- looks of the sweeper
+    behind    bigint,                     -- what Temporal remembers, while this ledger is behind it
+    said_by   text,                       -- who brought it in step last, and when
+    said_at   timestamptz
+);
+
+-- Compare with what Temporal remembers (null: nothing), and count on if this is a look; nothing counts while behind.
+create or replace function compare_watermark(namespace_id text, remembered bigint, is_look boolean) returns jsonb
+language plpgsql as $$
+declare
+    this watermark;
+begin
+    insert into watermark (namespace) values (namespace_id) on conflict do nothing;
+    select * into this from watermark where namespace = namespace_id for no key update;
+    if remembered > greatest(this.n, this.behind) then
+        this.behind := remembered;
+    elsif is_look and this.behind is null then
+        this.n := this.n + 1;
+    end if;
+    update watermark set n = this.n, behind = this.behind where namespace = namespace_id;
+    return jsonb_build_object('n', this.n, 'behind', this.behind);
+end $$;
+
+create or replace function bring_in_step(namespace_id text, who text) returns jsonb language sql as $$
+    with done as (
+        update watermark set n = greatest(n, behind), behind = null, said_by = who, said_at = clock_timestamp()
+        where namespace = namespace_id and behind is not null
+        returning n)
+    select jsonb_build_object('n', (select n from done))
+$$;
+
+-- How a statement starts that lets somebody act, or believes that nobody did.
+create or replace function enter_in_step(saga_id text, caller_epoch int) returns saga language plpgsql as $$
+begin
+    if exists (select from watermark where namespace = split_part(saga_id, '/', 1) and behind is not null) then
+        raise 'This ledger was restored from an older backup. Nothing was changed.' using errcode = 'RS004';
+    end if;
+    return enter(saga_id, caller_epoch);
+end $$;

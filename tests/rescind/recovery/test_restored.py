@@ -1,0 +1,178 @@
+"""The ledger is restored from an older backup: it is noticed, and brought back in step before effects start again."""
+
+import asyncio
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import timedelta
+
+import psycopg
+import pytest
+from google.protobuf.duration_pb2 import Duration
+from temporalio.api.workflowservice.v1 import RegisterNamespaceRequest
+from temporalio.client import Client
+from temporalio.service import RPCError
+from temporalio.worker import Worker
+
+from rescind import RescindPlugin
+from rescind.cli import Server
+from rescind.cli._restored import in_step
+from rescind.ledger import Ledger, LedgerBehind, install
+from rescind.recovery import Sweeping, remembered
+from tests.rescind.ledger.postgres import Server as Postgres
+from tests.rescind.sagas import Sagas, eventually, until
+from tests.rescind.toy_workflows import WORKFLOWS, MakeThings, Plan
+from tests.rescind.toy_world import TOOLS, World
+
+
+@dataclass
+class Ledgers:
+    """A ledger in a server of its own, which can be put back to what it was."""
+
+    server: Postgres
+    dsn: str
+
+    def back_up(self) -> None:
+        """Keep a copy; nobody is connected."""
+        self._run('create database "backup" template "ledger"')
+
+    def restore(self) -> None:
+        """The copy takes the ledger's place."""
+        self.server.drop_database("ledger")
+        self._run('alter database "backup" rename to "ledger"')
+
+    def _run(self, statement: str) -> None:
+        with psycopg.connect(self.server.dsn(), autocommit=True) as connection:
+            connection.execute(statement.encode())
+
+
+@pytest.fixture
+def ledgers() -> Iterator[Ledgers]:
+    """One such ledger."""
+    with Postgres() as server:
+        install(server.create_database("ledger"), workers=["worker"])
+        yield Ledgers(server, server.dsn("ledger", "worker"))
+
+
+@pytest.fixture
+async def own(stack_environment: dict[str, str], ledgers: Ledgers) -> Client:
+    """A client in a namespace of its own, whose sweeper looks every second."""
+    address, namespace = stack_environment["TEMPORAL_ADDRESS"], f"restored-{uuid.uuid4().hex[:8]}"
+    bare = await Client.connect(address)
+    request = RegisterNamespaceRequest(
+        namespace=namespace, workflow_execution_retention_period=Duration(seconds=86400)
+    )
+    await bare.workflow_service.register_namespace(request)
+    plugin = RescindPlugin(TOOLS, ledger=ledgers.dsn, sweeping=Sweeping(every=timedelta(seconds=1)))
+    client = await Client.connect(address, namespace=namespace, plugins=[plugin])
+
+    async def is_there() -> bool:
+        try:
+            return [_ async for _ in client.list_workflows("", limit=1)] == []
+        except RPCError:
+            return False
+
+    await until(is_there)
+    return client
+
+
+async def looked(client: Client, times: int) -> None:
+    """Wait until Temporal remembers so many looks more."""
+    before = await remembered(client) or 0
+
+    async def has() -> bool:
+        return (await remembered(client) or 0) >= before + times
+
+    await until(has)
+
+
+@pytest.mark.timeout(240)
+async def test_older_backup(
+    own: Client, ledgers: Ledgers, world: World, task_queue: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """No worker starts on it; in step again, what was under way is in doubt and not done twice, the rest is undone."""
+
+    def worker() -> Worker:
+        return Worker(own, task_queue=task_queue, workflows=WORKFLOWS, max_cached_workflows=0)
+
+    async def connected() -> Server:
+        return Server(own, "here")
+
+    plan = Plan(world=world.name, things=["a", "b", "c"], wait=1)
+    async with worker(), Ledger(ledgers.dsn, connections=1) as ledger:
+        sagas = Sagas(own, ledger, task_queue)
+        handle = await sagas.start(MakeThings.run, plan)
+        await eventually(lambda: "a" in world.things)
+        await looked(own, 1)
+    ledgers.back_up()
+    world.plan["make b"] = ["hang"]
+    async with worker():
+        await handle.signal(MakeThings.go)
+        await eventually(lambda: "b" in world.things)  # its report is lost with the newer ledger
+        await looked(own, 2)
+    ledgers.restore()
+
+    with pytest.raises(LedgerBehind, match="Temporal remembers"):
+        await Worker(own, task_queue=f"{task_queue}-refused", workflows=WORKFLOWS).run()
+    assert world.makes == {"a": 1, "b": 1}
+
+    await in_step(connected, ledgers.dsn, "anna")
+    said = capsys.readouterr().out
+    assert "make_thing#2: in doubt; it was under way" in said
+    assert "in step again, with 1 steps in doubt" in said
+    async with worker(), Ledger(ledgers.dsn, connections=1) as ledger:
+        sagas = Sagas(own, ledger, task_queue)
+        report = await sagas.report(handle)
+        assert {step.step: step.state.value for step in report.steps} == {
+            "make_thing#1": "undone",
+            "make_thing#2": "in_doubt",
+        }
+        assert await sagas.states(handle) == ["undone", "in_doubt"]
+        assert (await ledger.verify()).differences == []
+        await looked(own, 1)
+    assert world.makes == {"a": 1, "b": 1}
+    assert list(world.things) == ["b"]
+    await in_step(connected, ledgers.dsn, "anna")
+    assert "is in step with Temporal; nothing was changed" in capsys.readouterr().out
+
+
+@pytest.mark.timeout(240)
+async def test_restored_under_a_running_worker(
+    own: Client, ledgers: Ledgers, world: World, task_queue: str
+) -> None:
+    """The sweeper notices: sagas wait, and nothing is called until it is in step again; what waited is in doubt."""
+
+    async def connected() -> Server:
+        return Server(own, "here")
+
+    worker = Worker(own, task_queue=task_queue, workflows=WORKFLOWS, max_cached_workflows=0)
+    async with worker:
+        await looked(own, 1)
+    ledgers.back_up()
+    worker = Worker(own, task_queue=task_queue, workflows=WORKFLOWS, max_cached_workflows=0)
+    async with worker:
+        await looked(own, 3)
+        ledgers.restore()
+        async with Ledger(ledgers.dsn, connections=1) as ledger:
+            sagas = Sagas(own, ledger, task_queue)
+
+            async def is_noticed() -> bool:
+                space = (await sagas.saga_id(await sagas.start(MakeThings.run, later))).partition("/")[0]
+                try:
+                    await ledger.compare(space, None, is_look=False)
+                except LedgerBehind:
+                    return True
+                await asyncio.sleep(0.5)
+                return False
+
+            later = Plan(world=world.name, things=[])
+            await until(is_noticed)
+            handle = await sagas.start(MakeThings.run, Plan(world=world.name, things=["a"]))
+            await asyncio.sleep(2)
+            assert world.log == []
+            await in_step(connected, ledgers.dsn, "anna")
+            report = await sagas.report(handle)
+            assert [step.state.value for step in report.steps] == ["in_doubt"]
+            again = await sagas.start(MakeThings.run, Plan(world=world.name, things=["b"]))
+            assert await again.result() == ["b"]
+    assert world.makes == {"b": 1}
