@@ -26,7 +26,7 @@ from tests.rescind.toy_world import WORLDS
 PATIENCE = 120.0
 """Seconds after which a saga counts as hanging."""
 
-ENDS = {
+ENDS: dict[str, set[SagaState | None]] = {
     "COMPLETED": {SagaState.COMMITTED},
     "SagaUndone": {SagaState.CLOSED, None},
     "UndoIncomplete": {SagaState.CLOSED},
@@ -75,7 +75,9 @@ class Run:
             self.world.prepare(step)
         program = self.scenario.program.model_copy(update={"world": self.world.name})
         self.handle = await self.sagas.start(RunProgram.run, program, id=self.world.name)
-        self.world.at, self.world.trouble = self.scenario.at, self._trouble
+        loop = asyncio.get_running_loop()  # a tool may be at work in a thread
+        self.world.at = self.scenario.at
+        self.world.trouble = lambda: loop.call_soon_threadsafe(self._trouble)
 
     def _trouble(self) -> None:
         match self.scenario.trouble:

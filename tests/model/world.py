@@ -25,7 +25,7 @@ class ModelWorld(World):
     """
 
     at: int = 0
-    trouble: Callable[[], None] = lambda: None
+    trouble: Callable[[], object] = lambda: None
     to_steal: set[str] = field(default_factory=set[str])
     stolen: set[str] = field(default_factory=set[str])
     by_hand: set[str] = field(default_factory=set[str])
