@@ -176,11 +176,18 @@ class Run:
 
 
 async def run_batch(
-    sagas: Sagas, scenarios: Sequence[Scenario], look: Callable[[], Awaitable[object]], counts: Counts
+    sagas: Sagas,
+    scenarios: Sequence[Scenario],
+    look: Callable[[], Awaitable[object]],
+    counts: Counts,
+    *,
+    meanwhile: Awaitable[None] | None = None,
 ) -> list[str]:
-    """Run these at once, and answer with everything that is wrong with any of them."""
+    """Run these at once, do something to all of them meanwhile, and answer with everything that is wrong."""
     runs = [Run(sagas, scenario, counts) for scenario in scenarios]
     await asyncio.gather(*(run.start() for run in runs))
+    if meanwhile is not None:
+        await meanwhile
     await asyncio.gather(*(run.close() for run in runs))
     hanging = await _finished(runs, look)
     problems = [f"nobody brings it to an end: {run.scenario}" for run in hanging]
