@@ -114,6 +114,7 @@ async def judge_all(
         for one in ended:
             view = await saga_view(ledger, client, one.saga)
             verdicts.append(judge(one, changes[one.cell.name], whole[one.cell.deployment], view))
+        assert (await ledger.verify()).differences == []
     return Outcome(verdicts, changes[""])
 
 

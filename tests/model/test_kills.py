@@ -25,7 +25,7 @@ from tests.rescind.sagas import Sagas
 from tests.stack_fixture import fresh_stack
 
 SOAK = os.environ.get("RESCIND_SOAK")
-SAGAS, AT_ONCE, KILLS = (200, 40, 3) if SOAK else (8, 8, 2)
+SAGAS, AT_ONCE, KILLS = (200, 16, 3) if SOAK else (8, 8, 2)
 SEED = int(os.environ.get("RESCIND_SEED", "20261202"))
 COUNTS = Counts()
 

@@ -30,7 +30,8 @@ __all__ = ["ledger", "ledger_dsn"]
 SOAK = os.environ.get("RESCIND_SOAK")
 SAGAS = int(os.environ.get("RESCIND_MODEL_SAGAS") or ("2000" if SOAK else "16"))
 SEED = int(os.environ.get("RESCIND_SEED", "20261201"))
-AT_ONCE = min(40, SAGAS)
+AT_ONCE = min(16, SAGAS)
+"""Of one batch: hypothesis gives an example only so many choices, and keeps the small ones where they are too few."""
 RESTARTS = 2
 """Restarts of the worker while a batch runs."""
 

@@ -79,6 +79,7 @@ async def run_cells(cells: Sequence[Cell], stack: dict[str, str]) -> Batch:
                     client, task_queue=bench.queue, workflows=[TakeAndGiveBack], activities=told
                 ):
                     ended = await bench.run(cases)
+                assert (await ledger.verify()).differences == []
             await _quiet(sandbox)
             after = await asyncio.to_thread(snapshot, stack)
             had = await history(sandbox)
