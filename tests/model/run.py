@@ -123,7 +123,7 @@ class Run:
         saga = f"{self.handle.id}/{self.handle.first_execution_run_id}"
         desk: Handle = self.sagas.client.get_workflow_handle(reconciliation_id(saga))
         try:
-            case: Any = await desk.query("rescind_open", result_type=Case)
+            case: Case | None = await desk.query("rescind_open", result_type=Case)
         except RPCError:
             return  # not there yet, or no more: the sweeper opens it, or the time is up
         for step in case.steps if case else []:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
+from hypothesis import HealthCheck
 from hypothesis import strategies as st
 
 from tests.model.programs import Attempt, Child, Make, Program, Together
@@ -22,6 +23,16 @@ _FORWARD: dict[str, list[Behaviour]] = {
 
 _ASKED_BEFORE = ("toy.make_thing", "toy.make_blind", "model.make_marked")
 """Tools that look what is there before they act."""
+
+
+NOT_CHECKED = (
+    HealthCheck.too_slow,
+    HealthCheck.data_too_large,
+    HealthCheck.large_base_example,
+    HealthCheck.filter_too_much,
+    HealthCheck.function_scoped_fixture,
+)
+"""Hypothesis's doubts about a batch of sagas, which are true: it is large, and takes its time."""
 
 
 @dataclass(frozen=True)
@@ -69,7 +80,9 @@ def makes(draw: st.DrawFn) -> Make:
 
 
 def _children(inner: "st.SearchStrategy[Make | Child]") -> "st.SearchStrategy[Make | Child]":
-    return st.one_of(makes(), st.lists(inner, min_size=1, max_size=3).map(lambda nodes: Child(nodes=nodes)))
+    return st.one_of(
+        makes(), st.lists(inner, min_size=1, max_size=3).map(lambda nodes: Child(nodes=[*nodes]))
+    )
 
 
 def programs() -> "st.SearchStrategy[Program]":

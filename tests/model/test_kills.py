@@ -9,7 +9,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import Phase, given, seed, settings
 from hypothesis import strategies as st
 from temporalio.client import Client
 from temporalio.worker import Worker
@@ -19,7 +19,7 @@ from rescind import RescindPlugin
 from rescind.ledger import Ledger, install
 from tests.model.programs import TOOLS, RunProgram
 from tests.model.run import Counts, run_batch
-from tests.model.strategies import Scenario, scenarios
+from tests.model.strategies import NOT_CHECKED, Scenario, scenarios
 from tests.model.test_model import look
 from tests.rescind.sagas import Sagas
 from tests.stack_fixture import fresh_stack
@@ -61,7 +61,7 @@ def new_stack(tmp_path_factory: pytest.TempPathFactory) -> Callable[[], Stack]:
     deadline=None,
     database=None,
     phases=[Phase.generate],
-    suppress_health_check=list(HealthCheck),
+    suppress_health_check=NOT_CHECKED,
 )
 @given(batch=st.lists(scenarios(), min_size=AT_ONCE, max_size=AT_ONCE))
 async def test_servers_are_killed(

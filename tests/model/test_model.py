@@ -8,7 +8,7 @@ import uuid
 from collections.abc import AsyncIterator
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import Phase, given, seed, settings
 from hypothesis import strategies as st
 from temporalio.client import Client
 from temporalio.worker import Worker
@@ -21,7 +21,7 @@ from rescind.recovery._sweep import Swept
 from rescind.recovery._sweeping import SWEEP
 from tests.model.programs import TOOLS, RunProgram
 from tests.model.run import Counts, run_batch
-from tests.model.strategies import Scenario, scenarios
+from tests.model.strategies import NOT_CHECKED, Scenario, scenarios
 from tests.rescind.conftest import ledger, ledger_dsn
 from tests.rescind.sagas import Sagas
 
@@ -83,7 +83,7 @@ COUNTS = Counts()
     deadline=None,
     database=None,
     phases=[Phase.generate, Phase.shrink] if SOAK else [Phase.generate],
-    suppress_health_check=list(HealthCheck),
+    suppress_health_check=NOT_CHECKED,
 )
 @given(batch=st.lists(scenarios(), min_size=AT_ONCE, max_size=AT_ONCE))
 async def test_random_sagas(
