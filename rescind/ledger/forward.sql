@@ -18,7 +18,7 @@ begin
         return refused('sibling_in_doubt', 'saga', this.state);
     end if;
     if was.key is not null then
-        if was.digest not in (request_digest, '') and (was.state <> 'absent' or was.fenced) then
+        if was.digest <> request_digest and (was.state <> 'absent' or was.fenced) then
             return refused('key_reused', 'effect', was.state);
         elsif was.state = 'applied' then
             return jsonb_build_object('answer', 'replay', 'result', was.result);

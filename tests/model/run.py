@@ -48,6 +48,13 @@ class Counts:
     words: Counter[str] = field(default_factory=Counter[str])
     ends: Counter[str] = field(default_factory=Counter[str])
 
+    def add(self, end: str, steps: int, calls: int) -> None:
+        """Count one more."""
+        self.sagas += 1
+        self.steps += steps
+        self.calls += calls
+        self.ends[end] += 1
+
     def __str__(self) -> str:
         """One line."""
         ends = ", ".join(f"{number} {end}" for end, number in sorted(self.ends.items()))
@@ -56,7 +63,7 @@ class Counts:
         return f"{self.sagas} sagas of {self.steps} steps, {self.calls} calls: {ends}; {told}"
 
 
-@dataclass
+@dataclass(eq=False)
 class Run:
     """One saga of a batch."""
 
@@ -182,21 +189,19 @@ async def run_batch(
     counts: Counts,
     *,
     meanwhile: Awaitable[None] | None = None,
-) -> list[str]:
-    """Run these at once, do something to all of them meanwhile, and answer with everything that is wrong."""
+) -> list[list[str]]:
+    """Run these at once, do something to all of them meanwhile, and answer with what is wrong with each."""
     runs = [Run(sagas, scenario, counts) for scenario in scenarios]
     await asyncio.gather(*(run.start() for run in runs))
     if meanwhile is not None:
         await meanwhile
     await asyncio.gather(*(run.close() for run in runs))
     hanging = await _finished(runs, look)
-    problems = [f"nobody brings it to an end: {run.scenario}" for run in hanging]
-    for run, found in zip(runs, await asyncio.gather(*(run.problems() for run in runs)), strict=True):
-        problems += [f"{what}: {run.scenario} {run.world}" for what in found]
-        counts.sagas += 1
-        counts.steps += len(list(run.scenario.program.steps()))
-        counts.calls += len(run.world.log)
-        counts.ends[run.end] += 1
+    problems = await asyncio.gather(*(run.problems() for run in runs))
+    for run, found in zip(runs, problems, strict=True):
+        if run in hanging:
+            found.append("nobody brings it to an end")
+        counts.add(run.end, len(list(run.scenario.program.steps())), len(run.world.log))
         del WORLDS[run.world.name]
     return problems
 

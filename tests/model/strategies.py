@@ -1,9 +1,10 @@
 """What hypothesis draws: programs, faults, and the trouble that a whole saga meets."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from hypothesis import HealthCheck
+from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from tests.model.programs import Attempt, Child, Make, Program, Together
@@ -23,16 +24,6 @@ _FORWARD: dict[str, list[Behaviour]] = {
 
 _ASKED_BEFORE = ("toy.make_thing", "toy.make_blind", "model.make_marked")
 """Tools that look what is there before they act."""
-
-
-NOT_CHECKED = (
-    HealthCheck.too_slow,
-    HealthCheck.data_too_large,
-    HealthCheck.large_base_example,
-    HealthCheck.filter_too_much,
-    HealthCheck.function_scoped_fixture,
-)
-"""Hypothesis's doubts about a batch of sagas, which are true: it is large, and takes its time."""
 
 
 @dataclass(frozen=True)
@@ -116,3 +107,29 @@ def scenarios() -> "st.SearchStrategy[Scenario]":
         at=st.integers(1, 15),
         words=st.lists(st.integers(0, 4), min_size=4, max_size=4).map(tuple),
     )
+
+
+def each(number: int, chosen: int, judge: Callable[[Scenario], None], *, shrinks: bool = False) -> None:
+    """Call this for so many scenarios, which are the same for the same seed; shrink one for which it raises.
+
+    Args:
+        number: How many.
+        chosen: The seed.
+        judge: What is called.
+        shrinks: Whether to look for the smallest scenario for which it raises.
+    """
+
+    @seed(chosen)
+    @settings(
+        max_examples=number,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate, Phase.shrink] if shrinks else [Phase.generate],
+        report_multiple_bugs=False,
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+    )
+    @given(scenario=scenarios())
+    def one(scenario: Scenario) -> None:
+        judge(scenario)
+
+    one()

@@ -3,13 +3,10 @@
 import asyncio
 import os
 import random
-import sys
 import uuid
 from collections.abc import AsyncIterator
 
 import pytest
-from hypothesis import Phase, given, seed, settings
-from hypothesis import strategies as st
 from temporalio.client import Client
 from temporalio.worker import Worker
 
@@ -21,7 +18,7 @@ from rescind.recovery._sweep import Swept
 from rescind.recovery._sweeping import SWEEP
 from tests.model.programs import TOOLS, RunProgram
 from tests.model.run import Counts, run_batch
-from tests.model.strategies import NOT_CHECKED, Scenario, scenarios
+from tests.model.strategies import Scenario, each
 from tests.rescind.conftest import ledger, ledger_dsn
 from tests.rescind.sagas import Sagas
 
@@ -30,10 +27,9 @@ __all__ = ["ledger", "ledger_dsn"]
 SOAK = os.environ.get("RESCIND_SOAK")
 SAGAS = int(os.environ.get("RESCIND_MODEL_SAGAS") or ("2000" if SOAK else "16"))
 SEED = int(os.environ.get("RESCIND_SEED", "20261201"))
-AT_ONCE = min(16, SAGAS)
-"""Of one batch: hypothesis gives an example only so many choices, and keeps the small ones where they are too few."""
-RESTARTS = 2
-"""Restarts of the worker while a batch runs."""
+AT_ONCE = 40
+RESTARTS = 2 * -(-SAGAS // AT_ONCE)
+"""Restarts of the worker, every few seconds while the first batches run."""
 
 
 @pytest.fixture(scope="session")
@@ -68,38 +64,47 @@ async def work(sagas: Sagas, dice: random.Random) -> None:
         async with Worker(
             sagas.client, task_queue=sagas.task_queue, workflows=[RunProgram], max_cached_workflows=0
         ):
-            await asyncio.sleep(dice.uniform(1, 4) if left else 3600)
-
-
-COUNTS = Counts()
+            await asyncio.sleep(dice.uniform(1, 6) if left else 3600)
 
 
 # The SDK warns where a local activity has ended right before it is cancelled; as an error that would end the worker.
 @pytest.mark.filterwarnings("ignore:Cannot find activity to cancel:UserWarning")
-@pytest.mark.timeout(120 + 6 * SAGAS)
-@seed(SEED)
-@settings(
-    max_examples=-(-SAGAS // AT_ONCE) + 1,
-    deadline=None,
-    database=None,
-    phases=[Phase.generate, Phase.shrink] if SOAK else [Phase.generate],
-    suppress_health_check=NOT_CHECKED,
-)
-@given(batch=st.lists(scenarios(), min_size=AT_ONCE, max_size=AT_ONCE))
-async def test_random_sagas(
-    model_sagas: Sagas, capsys: pytest.CaptureFixture[str], batch: list[Scenario]
-) -> None:
+@pytest.mark.timeout(180 + 6 * SAGAS)
+async def test_random_sagas(model_sagas: Sagas, capsys: pytest.CaptureFixture[str]) -> None:
     """World, ledger, journal and Temporal say the same of every one of them; the numbers and the seed are printed."""
-    if batch == batch[:1] * AT_ONCE:
-        return  # hypothesis begins with the smallest of all, which shows nothing
+    drawn: list[Scenario] = []
+    each(SAGAS, SEED, drawn.append)
+    counts, known = Counts(), dict[str, list[str]]()
     working = asyncio.ensure_future(work(model_sagas, random.Random(SEED)))
     try:
-        problems = await run_batch(model_sagas, batch, lambda: look(model_sagas), COUNTS)
-        if working.done():
-            working.result()  # a worker that has ended ends the model
+        for start in range(0, len(drawn), AT_ONCE):
+            batch = drawn[start : start + AT_ONCE]
+            found = await run_batch(model_sagas, batch, lambda: look(model_sagas), counts)
+            known |= {repr(scenario): problems for scenario, problems in zip(batch, found, strict=True)}
+            with capsys.disabled():
+                print(f"\nseed {SEED}: {counts}", flush=True)  # noqa: T201  (a long run is watched)
+            if working.done():
+                working.result()  # a worker that has ended ends the model
+            if any(found):
+                await smallest(model_sagas, known)
+                break
     finally:
         working.cancel()
         await asyncio.gather(working, return_exceptions=True)
-    with capsys.disabled():
-        sys.stdout.write(f"\nseed {SEED}: {COUNTS}\n")
-    assert problems == []
+    assert {scenario: problems for scenario, problems in known.items() if problems} == {}
+
+
+async def smallest(sagas: Sagas, known: dict[str, list[str]]) -> None:
+    """Fail with the smallest scenario that is wrong; what hypothesis tries on the way is run by itself."""
+    if not SOAK:
+        return
+    loop = asyncio.get_running_loop()
+
+    def judge(scenario: Scenario) -> None:
+        problems = known.get(repr(scenario))
+        if problems is None:
+            running = run_batch(sagas, [scenario], lambda: look(sagas), Counts())
+            (problems,) = asyncio.run_coroutine_threadsafe(running, loop).result()
+        assert problems == []
+
+    await asyncio.to_thread(lambda: each(SAGAS, SEED, judge, shrinks=True))
