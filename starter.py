@@ -20,6 +20,7 @@ from rescind.cli import (
     Order,
     Server,
     Stopped,
+    agent_command,
     checked,
     connect,
     operators,
@@ -206,6 +207,7 @@ def _tools() -> Iterable[Tool[Any, Any]]:
 business(app, _begin)
 tools_command(app, _tools, grade_of=certified(CERTIFICATES))
 plan_command(app, server, _tools, command=COMMAND, grade_of=certified(CERTIFICATES))
+agent_command(app, server, _tools, command=COMMAND, grade_of=certified(CERTIFICATES))
 
 if __name__ == "__main__":
     run(app)

@@ -1,5 +1,6 @@
 """What any application's command line needs: start, watch, show and list sagas, exit codes, and a clean end."""
 
+from rescind.cli._agent import agent_command
 from rescind.cli._commands import operators
 from rescind.cli._exit import ExitCode, Stopped, leave, run
 from rescind.cli._input import checked, read_input
@@ -15,6 +16,7 @@ __all__ = [
     "Order",
     "Server",
     "Stopped",
+    "agent_command",
     "checked",
     "connect",
     "leave",

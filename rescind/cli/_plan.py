@@ -19,6 +19,7 @@ from rescind.cli._exit import ExitCode, Stopped
 from rescind.cli._input import read_plain
 from rescind.cli._start import Order, start
 from rescind.cli._tools import Tools
+from rescind.cli._visible import visible
 from rescind.plans import (
     Checked,
     ExecutePlan,
@@ -84,12 +85,13 @@ def plan_command(
             workflow_id or f"plan-{file.stem}",
             task_queue,
             summary=(plan.goal or f"The plan {file.name}")[:200],
-            details=_as_markdown(found, plan),
+            details=as_markdown(found, plan),
         )
-        raise typer.Exit(asyncio.run(_run(connect, order, found.warnings, command)))
+        raise typer.Exit(asyncio.run(run(connect, order, found.warnings, command)))
 
 
-async def _run(connect: Connect, order: Order, warnings: Sequence[Problem], command: str) -> ExitCode:
+async def run(connect: Connect, order: Order, warnings: Sequence[Problem], command: str) -> ExitCode:
+    """Print the warnings, run the plan and follow it to its end."""
     console = Console()
     for warning in warnings[:_SHOWN]:
         console.print(Text(f"Note: {warning}", "yellow"), soft_wrap=True)
@@ -113,7 +115,12 @@ def _print(plan: Plan, steps: Sequence[StepPreview], warnings: Sequence[Problem]
         plain: JsonValue = [step.model_dump(mode="json") for step in steps]
         typer.echo(json.dumps({"goal": plan.goal, "steps": plain, "warnings": _plain(warnings)}, indent=2))
         return
-    parts: list[RenderableType] = [Text(plan.goal, "bold")] if plan.goal else []
+    Console().print(Group(picture(plan, steps, warnings), Text("\nA dry run: nothing was started.")))
+
+
+def picture(plan: Plan, steps: Sequence[StepPreview], warnings: Sequence[Problem]) -> RenderableType:
+    """What a plan would do, stage by stage."""
+    parts: list[RenderableType] = [Text(visible(plan.goal), "bold")] if plan.goal else []
     stage = 0
     for step in steps:
         if step.stage != stage:
@@ -121,13 +128,12 @@ def _print(plan: Plan, steps: Sequence[StepPreview], warnings: Sequence[Problem]
             parts.append(Text(f"\nStage {stage}", "bold"))
         parts += [_headline(step), Padding(Text("\n".join(_lines(step)), "dim"), (0, 0, 0, 4))]
     parts += [Text(f"\nNote: {warning}", "yellow") for warning in warnings]
-    parts.append(Text("\nA dry run: nothing was started."))
-    Console().print(Group(*parts))
+    return Group(*parts)
 
 
 def _headline(step: StepPreview) -> Text:
     text = Text(f"  {step.step}: {step.tool} ")
-    return text.append(step.arguments, "dim")
+    return text.append(visible(step.arguments), "dim")
 
 
 def _lines(step: StepPreview) -> list[str]:
@@ -137,7 +143,7 @@ def _lines(step: StepPreview) -> list[str]:
         lines.append(f"approval: {'given beforehand' if step.pre_approved else f'{people} has to be asked'}")
     if step.needs:
         lines.append(f"needs: {', '.join(step.needs)}")
-    lines += [f"on failure: {each}" for each in step.otherwise]
+    lines += [f"on failure: {visible(each)}" for each in step.otherwise]
     lines.append(f"if it fails: {_consequence(step)}")
     lines += [f"   and {left.step} is left: {left.why}" for left in step.left]
     return lines
@@ -163,7 +169,7 @@ def _plain(problems: Sequence[Problem]) -> list[JsonValue]:
     return [problem.model_dump(mode="json") for problem in problems]
 
 
-def _as_markdown(found: Checked, plan: Plan) -> str:
+def as_markdown(found: Checked, plan: Plan) -> str:
     """The plan for the Web UI: the first steps in the order of their run."""
     tools = {step.id: step.tool for step in plan.steps}
     rows = [

@@ -51,7 +51,7 @@ async def start(server: Server, order: Order, console: Console, *, command: str)
         Stopped: Nothing was started, or nobody has taken it up; the message says which.
     """
     again = watch_again(command, order.workflow_id)
-    await _require_worker(server, order.task_queue)
+    await require_worker(server, order.task_queue)
     handle = await _started(server, order, again)
     console.print(Text(f"Started {handle.id} on the task queue {order.task_queue!r}."), soft_wrap=True)
     return await follow(server, handle, console, again)
@@ -62,7 +62,12 @@ def watch_again(command: str, workflow_id: str) -> str:
     return f"{command} watch {workflow_id}"
 
 
-async def _require_worker(server: Server, task_queue: str) -> None:
+async def require_worker(server: Server, task_queue: str) -> None:
+    """Refuse to begin what nobody would work on.
+
+    Raises:
+        Stopped: No worker polls this queue, or the server can't tell. Nothing was started.
+    """
     try:
         idle = await idle_queues(server.client, task_queue)
     except RPCError as error:

@@ -60,17 +60,22 @@ def tools_command(app: typer.Typer, tools: Tools, *, grade_of: GradeOf = unverif
         ] = None,
     ) -> None:
         """Show the tools that a plan may use, how each is undone, and who has to approve it."""
-        chosen = _chosen(entries(tools(), grade_of), names or ())
+        picked = chosen(entries(tools(), grade_of), names or ())
         if form:
-            typer.echo(json.dumps(_FORMS[form](chosen), indent=2))
+            typer.echo(json.dumps(_FORMS[form](picked), indent=2))
         elif as_json:
-            plain = [entry.model_dump(mode="json", by_alias=True) for entry in chosen]
+            plain = [entry.model_dump(mode="json", by_alias=True) for entry in picked]
             typer.echo(json.dumps(plain, indent=2))
         else:
-            Console().print(_listed(chosen))
+            Console().print(_listed(picked))
 
 
-def _chosen(catalogue: Sequence[CatalogueEntry], names: Sequence[str]) -> list[CatalogueEntry]:
+def chosen(catalogue: Sequence[CatalogueEntry], names: Sequence[str]) -> list[CatalogueEntry]:
+    """The tools of these names, or all where none is named.
+
+    Raises:
+        Stopped: There is no such tool; the message has the nearest names.
+    """
     known = {entry.name: entry for entry in catalogue}
     for name in names:
         if name not in known:

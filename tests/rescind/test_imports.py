@@ -33,11 +33,23 @@ EXTRAS = {
     "rescind/evidence/smtp.py": {"aiosmtplib"},
     "rescind/evidence/stripe.py": {"stripe"},
     "rescind/cli/_input.py": {"yaml"},
+    "rescind/planner/_model.py": {"pydantic_ai"},
     "rescind/testing/plugin.py": {"pytest"},
 }
 """A module for one kind of client may import that client, which an extra brings; YAML is read where it is installed."""
 
-PROVIDERS = {"aiosmtplib", "boto3", "botocore", "docker", "httpx", "requests", "stripe", "yaml"}
+PROVIDERS = {
+    "aiosmtplib",
+    "boto3",
+    "botocore",
+    "docker",
+    "httpx",
+    "openai",
+    "pydantic_ai",
+    "requests",
+    "stripe",
+    "yaml",
+}
 
 IN_WORKFLOWS = (
     "_carried.py",
@@ -60,6 +72,7 @@ IN_WORKFLOWS = (
     "_steps.py",
     "_unwind.py",
     "_workflow.py",
+    "planner/_workflow.py",
     "plans/_execute.py",
     "plans/_run.py",
     "reconciliation/_open.py",

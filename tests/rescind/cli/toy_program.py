@@ -9,7 +9,19 @@ import typer
 from rich.console import Console
 
 from rescind import RescindPlugin
-from rescind.cli import Order, Server, connect, operators, place, plan_command, profile, run, serve, start
+from rescind.cli import (
+    Order,
+    Server,
+    agent_command,
+    connect,
+    operators,
+    place,
+    plan_command,
+    profile,
+    run,
+    serve,
+    start,
+)
 from rescind.plans import ExecutePlan
 from tests.rescind.toy_workflows import WORKFLOWS, MakeThings, Plan
 from tests.rescind.toy_world import TOOLS, WORLDS
@@ -29,6 +41,7 @@ app = operators(server, ledger=ledger, command=COMMAND, help="Make things.")
 
 
 plan_command(app, server, lambda: TOOLS, command=COMMAND)
+agent_command(app, server, lambda: TOOLS, command=COMMAND)
 
 
 @app.command()

@@ -1,0 +1,42 @@
+"""The activity that asks the model once and checks what it wrote; its answer is data, and nothing of it is run here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from temporalio import activity
+
+from rescind import Tool
+from rescind.planner._draft import judged, no_plan
+from rescind.planner._model import NoPlan, ask
+from rescind.planner._order import ASK_MODEL, Answer, Question
+from rescind.planner._prompt import INSTRUCTIONS, form, prompt
+from rescind.plans import entries
+
+
+def planner_activities(tools: Iterable[Tool[Any, Any]]) -> list[Callable[..., Any]]:
+    """What a worker registers beside `ProposePlan`; the providers' keys are those of its own environment.
+
+    Args:
+        tools: The catalogue; of it a model is told what the asker allows, and of that only what `tools --json` prints.
+    """
+    catalogue = list(tools)
+
+    @activity.defn(name=ASK_MODEL)
+    async def ask_model(question: Question) -> Answer:
+        allowed = [tool for tool in catalogue if tool.name in question.ask.tools]
+        known = entries(allowed)
+        try:
+            draft = await ask(
+                question.ask.model,
+                instructions=INSTRUCTIONS,
+                prompt=prompt(question, known),
+                form=form(entry.name for entry in known),
+                patience=question.ask.patience,
+            )
+        except NoPlan as error:
+            return no_plan(str(error))
+        return judged(draft, question.ask, allowed)
+
+    return [ask_model]
