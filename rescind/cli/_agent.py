@@ -104,9 +104,8 @@ def agent_command(
         found = check(plan, allowed, pre_approved=asked.pre_approved)
         _show(found, plan, allowed, asked, grade_of)
         if _agreed(plan, wanted):
-            raise typer.Exit(
-                asyncio.run(run(connect, _order(asked, given, found, plan, wanted), (), command))
-            )
+            order = _order(asked, given, found, plan, wanted)
+            raise typer.Exit(asyncio.run(run(connect, order, (), command)))
 
 
 def _refuse(model: str, *, yes: bool, dry_run: bool, save: Path | None) -> None:

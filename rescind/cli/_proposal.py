@@ -60,7 +60,14 @@ def asked_for(
     return Ask(goal=goal.strip(), model=model, tools=allowed, pre_approved=approved, patience=patience)
 
 
-async def proposal(connect: Connect, asked: Ask, catalogue: Sequence[AnyTool], wanted: _Wanted) -> Proposal:
+async def proposal(
+    connect: Connect,
+    asked: Ask,
+    catalogue: Sequence[AnyTool],
+    *,
+    workflow_id: str,
+    task_queue: str | None,
+) -> Proposal:
     """What the model proposes.
 
     Args:

@@ -20,10 +20,11 @@ from starlette.routing import Route
 
 @dataclass(frozen=True, slots=True)
 class Http:
-    """An answer that is none of a model: a status and a body."""
+    """An answer that is none of a model: a status, a body, and how long to wait before the next try."""
 
     status: int
     body: str = "{}"
+    wait: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +72,12 @@ class Scripted:
         self.keys.append(request.headers.get("authorization", ""))
         answer = self.answers.pop(0) if self.answers else Http(500)
         if answer == HANG:
-            await asyncio.sleep(30)
+            while not await request.is_disconnected():  # noqa: ASYNC110  (nothing tells of a client that went)
+                await asyncio.sleep(0.05)
+            return Response()
         if isinstance(answer, Http):
-            return Response(answer.body, answer.status, media_type="application/json")
+            headers = {"retry-after": answer.wait} if answer.wait else None
+            return Response(answer.body, answer.status, headers, "application/json")
         if isinstance(answer, Words):
             return _completion({"content": answer.text}, "stop")
         arguments = answer.arguments if isinstance(answer, Raw) else json.dumps(answer)
