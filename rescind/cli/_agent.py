@@ -134,7 +134,7 @@ def _show(found: Checked, plan: Plan, allowed: Sequence[AnyTool], asked: Ask, gr
 
 
 def _as_json(plan: Plan) -> str:
-    return json.dumps(plan.model_dump(mode="json", exclude_unset=True), indent=2, ensure_ascii=False)
+    return json.dumps(plan.model_dump(mode="json", exclude_defaults=True), indent=2, ensure_ascii=False)
 
 
 def _agreed(plan: Plan, wanted: _Wanted) -> bool:

@@ -98,8 +98,8 @@ def _model(name: str) -> Model:
         raise NotReady(f"{name!r} names no model; write provider:name, such as openai:gpt-5.2")
     try:
         model = infer_model(name)
-    except (UserError, ImportError) as error:
-        raise NotReady(f"{name} can't be asked: {error}") from None
+    except Exception as error:  # noqa: BLE001  (each provider's client has an error of its own for what is not set)
+        raise NotReady(f"{name} can't be asked: {_clean(error)}") from None
     client = getattr(model, "client", None)
     if hasattr(client, "max_retries"):
         setattr(client, "max_retries", 0)  # noqa: B010  (the client is of the provider's own type; Temporal retries)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+from pydantic import ValidationError
 from temporalio import workflow
 from temporalio.common import RetryPolicy
 
@@ -16,7 +17,7 @@ _MORE = 10.0
 """Seconds beside the model's own patience: to load its client, and to check what it wrote."""
 
 
-@workflow.defn(name=PROPOSE)
+@workflow.defn(name=PROPOSE, failure_exception_types=[ValidationError])
 class ProposePlan:
     """A plan for a goal: proposed by a model, checked, and sent back with what is wrong three times at the most."""
 

@@ -6,6 +6,7 @@ import json
 import os
 import pty
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ def model() -> Iterator[Scripted]:
         yield running
 
 
-def run(unattended: Program, model: Scripted, *words: str, **settings: str) -> Result:
+def run(unattended: Program, model: Scripted, *words: str, **settings: str | None) -> Result:
     """Run the command in this process; its input is no terminal, and no worker polls its queue."""
     model.asked = []
     environment = {**unattended.environment, **model.environment(), "COLUMNS": "160", **settings}
@@ -55,7 +56,12 @@ def stopped(ran: Result, code: ExitCode) -> str:
     ("words", "settings", "said"),
     [
         (["--yes"], {"RESCIND_MODEL": ""}, "RESCIND_MODEL=provider:name"),
-        (["--yes"], {"OPENAI_BASE_URL": "", "OPENAI_API_KEY": ""}, "Set the `OPENAI_API_KEY` environment"),
+        (
+            ["--yes"],
+            {"OPENAI_BASE_URL": None, "OPENAI_API_KEY": None},
+            "Set the `OPENAI_API_KEY` environment",
+        ),
+        (["--yes"], {"OPENAI_BASE_URL": "", "OPENAI_API_KEY": ""}, "Missing credentials"),
         (["--yes", "--model", "nobody:x"], {}, "Unknown model: nobody:x"),
         (["--yes", "--model", "test"], {}, "'test' names no model"),
         (["--yes", "--model", "anthropic:x"], {}, "pydantic-ai-slim[anthropic]"),
@@ -64,15 +70,22 @@ def stopped(ran: Result, code: ExitCode) -> str:
         (["--dry-run", "--save", "README.md"], {}, "README.md is there already"),
         ([], {}, "Nobody can be asked here"),
     ],
-    ids=["model", "key", "unknown", "made up", "client", "tool", "approval", "file", "nobody"],
+    ids=["model", "key", "empty key", "unknown", "made up", "client", "tool", "approval", "file", "nobody"],
 )
 def test_what_is_missing(
-    words: list[str], settings: dict[str, str], said: str, unattended: Program, model: Scripted
+    words: list[str], settings: dict[str, str | None], said: str, unattended: Program, model: Scripted
 ) -> None:
     """It is told what to set or write before the server or the model is asked; exit code 2."""
     away = {"TEMPORAL_ADDRESS": "127.0.0.1:9"}
     assert said in stopped(run(unattended, model, *words, **away, **settings), ExitCode.BAD_INPUT)
     assert model.asked == []
+
+
+def test_without_the_extra(unattended: Program, model: Scripted, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the planner is not installed, the command says how it is."""
+    monkeypatch.setitem(sys.modules, "rescind.planner", None)
+    said = stopped(run(unattended, model, "--dry-run"), ExitCode.BAD_INPUT)
+    assert said.endswith("pip install 'rescind[planner]'")
 
 
 def test_nobody_works_there(unattended: Program, model: Scripted) -> None:
@@ -84,7 +97,7 @@ def test_nobody_works_there(unattended: Program, model: Scripted) -> None:
 def test_a_dry_run(unattended: Program, model: Scripted, tmp_path: Path) -> None:
     """The plan is shown in full, with what hides in it, and what it would undo; it is kept, and nothing is started."""
     hidden = "x" * 200 + "\x1b[2K\u202e; DROP TABLE everything"
-    step = make("a") | {"arguments": {"world": "toy", "name": hidden}}
+    step = {"id": "a", "tool": "toy.make_thing", "arguments": {"world": "toy", "name": hidden}}
     model.answers = [{"steps": [step]}]
     file = tmp_path / "plan.json"
     ran = run(unattended, model, "--dry-run", "--tools", "toy.make_thing", "--save", str(file))
@@ -120,7 +133,10 @@ def test_no_plan(answers: list[Any], code: ExitCode, said: str, unattended: Prog
 
 def test_a_plan_that_is_run(program: Program, model: Scripted, workflow_id: str) -> None:
     """With --yes nobody is asked; it runs as any plan, and the exit code says how it ended."""
-    model.answers = [{"steps": [make("a"), make("b", "a")]}, {"steps": [make("c"), make("refused", "c")]}]
+    model.answers = [
+        {"steps": [make("agent-a"), make("agent-b", "agent-a")]},
+        {"steps": [make("agent-c"), make("refused", "agent-c")]},
+    ]
     words = (
         "agent",
         "make things",
@@ -145,7 +161,7 @@ def test_a_person_at_the_terminal(
     answer: str, code: int, said: str, recorded: int, program: Program, model: Scripted, workflow_id: str
 ) -> None:
     """The plan is shown before the question, and runs after a yes and only then."""
-    model.answers = [{"steps": [make("a")]}]
+    model.answers = [{"steps": [make(f"asked-{answer}")]}]
     words = ("agent", "make things", "--workflow-id", workflow_id, "--task-queue", program.task_queue)
     ended, shown = _at_a_terminal(program, words, model.environment(), answer)
     assert (ended, said in shown) == (code, True), shown

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 from temporalio.client import Client, WorkflowExecutionStatus
+from temporalio.worker import Worker
 
-from rescind import Tool
-from rescind.planner import Ask, ModelFailed, NotReady, propose
+from rescind import RescindPlugin, Tool
+from rescind.planner import Ask, ModelFailed, NotReady, ProposePlan, planner_activities, propose
 from tests.rescind.planner.conftest import ALLOWED, Propose, make
 from tests.rescind.planner.scripted import HANG, KEY, Http, Raw, Scripted, Words
 from tests.rescind.sagas import eventually
@@ -80,7 +81,8 @@ async def test_never_a_sound_plan(model: Scripted, proposed: Propose) -> None:
     ],
     ids=[
         "words", "half", "list", "deep", "empty", "no steps", "half a step", "forbidden", "unknown", "undo",
-        "substitute", "approves itself", "more than one point", "another goal", "many steps", "long", "huge", "surrogate",
+        "substitute", "approves itself", "more than one point", "another goal", "many steps", "long", "huge",
+        "surrogate",
     ],
 )  # fmt: skip
 async def test_an_answer_that_is_refused(answer: Any, words: str, model: Scripted, proposed: Propose) -> None:
@@ -191,3 +193,24 @@ async def test_no_key_gets_into_the_history(model: Scripted, client: Client) -> 
     history = (await client.get_workflow_handle(name).fetch_history()).to_json()
     assert "openai-chat:scripted" in history
     assert KEY not in history
+
+
+async def test_a_worker_of_the_application(
+    model: Scripted, stack_environment: dict[str, str], ledger_dsn: str
+) -> None:
+    """With the plugin, in the sandbox and replayed at every task, the workflow does the same."""
+    model.answers = [{"steps": [make("a", "nobody")]}, GOOD]
+    plugin = RescindPlugin(TOOLS, ledger=ledger_dsn, sweeping=None, operations=False)
+    client = await Client.connect(stack_environment["TEMPORAL_ADDRESS"], plugins=[plugin])
+    name = f"proposal-{uuid.uuid4()}"
+    ask = Ask(goal="make a and b", model="openai-chat:scripted", tools=ALLOWED)
+    asking = Worker(
+        client,
+        task_queue=name,
+        workflows=[ProposePlan],
+        activities=planner_activities(TOOLS),
+        max_cached_workflows=0,
+    )
+    async with asking:
+        proposal = await client.execute_workflow(ProposePlan.run, ask, id=name, task_queue=name)
+    assert (proposal.answers, proposal.plan is not None) == (2, True)
