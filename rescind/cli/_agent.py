@@ -8,7 +8,8 @@ import json
 import os
 import sys
 import uuid
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -96,14 +97,17 @@ def agent_command(
             yes, dry_run, save, workflow_id or f"agent-{uuid.uuid4().hex[:8]}", task_queue, command
         )
         queue = None if dry_run else task_queue
-        given = asyncio.run(
-            proposal(connect, asked, catalogue, workflow_id=wanted.workflow_id, task_queue=queue)
-        )
+        with _interruptible():
+            given = asyncio.run(
+                proposal(connect, asked, catalogue, workflow_id=wanted.workflow_id, task_queue=queue)
+            )
         plan = sound(given)
         allowed = [tool for tool in catalogue if tool.name in asked.tools]
         found = check(plan, allowed, pre_approved=asked.pre_approved)
         _show(found, plan, allowed, asked, grade_of)
-        if _agreed(plan, wanted):
+        with _interruptible():
+            agreed = _agreed(plan, wanted)
+        if agreed:
             order = _order(asked, given, found, plan, wanted)
             raise typer.Exit(asyncio.run(run(connect, order, (), command)))
 
@@ -121,6 +125,15 @@ def _refuse(model: str, *, yes: bool, dry_run: bool, save: Path | None) -> None:
     if save and (save.exists() or not save.parent.is_dir()):
         what = "is there already" if save.exists() else "is in no folder that there is"
         raise Stopped(f"{save} {what}. Nothing was started. Give --save another name.", ExitCode.BAD_INPUT)
+
+
+@contextmanager
+def _interruptible() -> Generator[None]:
+    """Ctrl-C before the plan runs, and an end of the input where a yes or no was asked for."""
+    try:
+        yield
+    except (KeyboardInterrupt, typer.Abort):
+        raise Stopped("\nInterrupted. Nothing was run.", ExitCode.INTERRUPTED) from None
 
 
 def _show(found: Checked, plan: Plan, allowed: Sequence[AnyTool], asked: Ask, grade_of: GradeOf) -> None:

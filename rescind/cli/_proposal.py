@@ -97,7 +97,9 @@ async def proposal(
         )
         raise Stopped(words, ExitCode.UNREACHABLE) from None
     except RPCError as error:
-        words = f"The Temporal server at {server.where} did not take it: {error.message}. Nothing was run."
+        words = (
+            f"The Temporal server at {server.where} did not get it done: {error.message}. Nothing was run."
+        )
         raise Stopped(words, ExitCode.UNREACHABLE) from None
 
 

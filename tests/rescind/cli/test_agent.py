@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 import os
 import pty
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +22,7 @@ from rescind.cli import ExitCode, Stopped, agent_command
 from tests.rescind.cli.program import ROOT, Program
 from tests.rescind.cli.toy_program import server
 from tests.rescind.planner.conftest import make
-from tests.rescind.planner.scripted import KEY, Http, Scripted, scripted_model
+from tests.rescind.planner.scripted import HANG, KEY, Http, Scripted, scripted_model
 from tests.rescind.toy_world import TOOLS
 
 app = typer.Typer()
@@ -154,19 +157,36 @@ def test_a_plan_that_is_run(program: Program, model: Scripted, workflow_id: str)
 
 @pytest.mark.parametrize(
     ("answer", "code", "said", "recorded"),
-    [("y", 0, "done: every step stands", 0), ("n", 2, "You said no. Nothing was run.", 2)],
-    ids=["yes", "no"],
+    [
+        ("y\n", 0, "done: every step stands", 0),
+        ("n\n", 2, "You said no. Nothing was run.", 2),
+        ("\x04", 130, "Interrupted. Nothing was run.", 2),
+    ],
+    ids=["yes", "no", "end of input"],
 )
 def test_a_person_at_the_terminal(
     answer: str, code: int, said: str, recorded: int, program: Program, model: Scripted, workflow_id: str
 ) -> None:
     """The plan is shown before the question, and runs after a yes and only then."""
-    model.answers = [{"steps": [make(f"asked-{answer}")]}]
+    model.answers = [{"steps": [make(f"asked-{code}")]}]
     words = ("agent", "make things", "--workflow-id", workflow_id, "--task-queue", program.task_queue)
     ended, shown = _at_a_terminal(program, words, model.environment(), answer)
     assert (ended, said in shown) == (code, True), shown
     assert -1 < shown.index('"tool": "toy.make_thing"') < shown.index("Run this plan?") < shown.index(said)
     assert program.run("show", workflow_id).code == recorded
+
+
+def test_ctrl_c_while_the_model_thinks(program: Program, model: Scripted) -> None:
+    """The question is given up with the command, and nothing was run."""
+    model.answers, model.asked = [HANG], []
+    asking = replace(program, environment={**program.environment, **model.environment()})
+    process = asking.start("agent", "make things", "--yes", "--task-queue", program.task_queue)
+    while not model.asked:
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    shown, _ = process.communicate(timeout=60)
+    assert (process.returncode, "Interrupted. Nothing was run." in shown) == (130, True), shown
 
 
 def _at_a_terminal(
@@ -185,7 +205,7 @@ def _at_a_terminal(
             shown += read
             if not answered and "Run this plan?" in shown:
                 answered = True
-                screen.write(f"{answer}\n".encode())
+                screen.write(answer.encode())
     return process.wait(60), shown
 
 
