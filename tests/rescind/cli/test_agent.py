@@ -116,14 +116,17 @@ def test_a_dry_run(unattended: Program, model: Scripted, tmp_path: Path) -> None
     assert [tool["name"] for tool in model.said(0)["tools"]] == ["toy.make_thing"]
 
 
+NO_PLAN: list[tuple[list[Any], ExitCode, str]] = [
+    ([{"steps": [make("a", "nobody")]}] * 4, ExitCode.BAD_INPUT, "no sound plan in 4 answers"),
+    ([{"steps": [], "declined": "No\x1b[2K way."}], ExitCode.BAD_INPUT, r"no plan for this: No\u001b[2K way."),
+    ([Http(401, KEY)], ExitCode.BAD_INPUT, "the key is not taken"),
+    ([Http(400)], ExitCode.UNREACHABLE, "answered with HTTP 400"),
+]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("answers", "code", "said"),
-    [
-        ([{"steps": [make("a", "nobody")]}] * 4, ExitCode.BAD_INPUT, "no sound plan in 4 answers"),
-        ([{"steps": [], "declined": "No\x1b[2K way."}], ExitCode.BAD_INPUT, r"no plan for this: No\u001b[2K way."),
-        ([Http(401, KEY)], ExitCode.BAD_INPUT, "the key is not taken"),
-        ([Http(400)], ExitCode.UNREACHABLE, "answered with HTTP 400"),
-    ],
+    NO_PLAN,
     ids=["never sound", "declined", "wrong key", "refused"],
 )  # fmt: skip
 def test_no_plan(answers: list[Any], code: ExitCode, said: str, unattended: Program, model: Scripted) -> None:

@@ -47,7 +47,8 @@ def proposed(client: Client) -> Propose:
     """Asks for a plan by the real workflow on the real server."""
 
     async def ask(goal: str = "make a and b", catalogue: Any = TOOLS, **more: Any) -> Proposal:
-        asked = Ask(**{"goal": goal, "model": "openai-chat:scripted", "tools": ALLOWED, **more})
+        more = {"tools": ALLOWED, **more}
+        asked = Ask(goal=goal, model="openai-chat:scripted", **more)
         return await propose(client, asked, catalogue, workflow_id=f"proposal-{uuid.uuid4()}")
 
     return ask

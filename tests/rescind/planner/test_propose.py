@@ -53,32 +53,35 @@ async def test_never_a_sound_plan(model: Scripted, proposed: Propose) -> None:
     assert "there is no step 'nobody'" in str(proposal.problems[0])
 
 
+REFUSED: list[tuple[Any, str]] = [
+    (Words("Sure! First I would make a."), "this was no plan"),
+    (Raw('{"steps": [{"id": '), "this was no plan"),
+    (Raw('["steps"]'), "this was no plan"),
+    (Raw('{"steps": ' + "[" * 5_000 + "]" * 5_000 + "}"), "this was no plan"),
+    (Http(200, '{"choices": []}'), "this was no plan"),
+    ({"steps": "make a"}, "it has no steps"),
+    ({"steps": [{"id": "a"}]}, "tool is missing"),
+    ({"steps": [make("a", tool="toy.tell_world")]}, "there is no tool 'toy.tell_world'"),
+    ({"steps": [make("a", tool="rescind.undo")]}, "there is no tool 'rescind.undo'"),
+    ({"steps": [make("a") | {"undo": "rm -rf"}]}, "there is no 'undo' here"),
+    (
+        {"steps": [make("a") | {"on_failure": [{"action": "substitute", "tool": "toy.make_blind", "arguments": {}}]}
+        ]},
+        "there is no tool 'toy.make_blind'",
+    ),
+    ({**GOOD, "pre_approved": ["toy.tell_world"]}, "a model can't set 'pre_approved'"),
+    ({**GOOD, "points_of_no_return": 9}, "a model can't set 'points_of_no_return'"),
+    ({**GOOD, "goal": "something else"}, "a model can't set 'goal'"),
+    ({"steps": [make(f"a{number}") for number in range(51)]}, "it has 51 steps, and 50 are the most"),
+    ({"steps": [make("a") | {"arguments": {"name": "x" * 64_000}}]}, "bytes of JSON, and 64000 are the most"),
+    ({"steps": [make(f"a{number}") for number in range(20_000)]}, "it has 20000 steps"),
+    (Raw('{"steps": [{"id": "a", "tool": "toy.make_thing", "arguments": {"name": "\\ud800"}}]}'), "was no plan"),
+]  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("answer", "words"),
-    [
-        (Words("Sure! First I would make a."), "this was no plan"),
-        (Raw('{"steps": [{"id": '), "this was no plan"),
-        (Raw('["steps"]'), "this was no plan"),
-        (Raw('{"steps": ' + "[" * 5_000 + "]" * 5_000 + "}"), "this was no plan"),
-        (Http(200, '{"choices": []}'), "this was no plan"),
-        ({"steps": "make a"}, "it has no steps"),
-        ({"steps": [{"id": "a"}]}, "tool is missing"),
-        ({"steps": [make("a", tool="toy.tell_world")]}, "there is no tool 'toy.tell_world'"),
-        ({"steps": [make("a", tool="rescind.undo")]}, "there is no tool 'rescind.undo'"),
-        ({"steps": [make("a") | {"undo": "rm -rf"}]}, "there is no 'undo' here"),
-        (
-            {"steps": [make("a") | {"on_failure": [{"action": "substitute", "tool": "toy.make_blind", "arguments": {}}]}
-            ]},
-            "there is no tool 'toy.make_blind'",
-        ),
-        ({**GOOD, "pre_approved": ["toy.tell_world"]}, "a model can't set 'pre_approved'"),
-        ({**GOOD, "points_of_no_return": 9}, "a model can't set 'points_of_no_return'"),
-        ({**GOOD, "goal": "something else"}, "a model can't set 'goal'"),
-        ({"steps": [make(f"a{number}") for number in range(51)]}, "it has 51 steps, and 50 are the most"),
-        ({"steps": [make("a") | {"arguments": {"name": "x" * 64_000}}]}, "bytes of JSON, and 64000 are the most"),
-        ({"steps": [make(f"a{number}") for number in range(20_000)]}, "it has 20000 steps"),
-        (Raw('{"steps": [{"id": "a", "tool": "toy.make_thing", "arguments": {"name": "\\ud800"}}]}'), "was no plan"),
-    ],
+    REFUSED,
     ids=[
         "words", "half", "list", "deep", "empty", "no steps", "half a step", "forbidden", "unknown", "undo",
         "substitute", "approves itself", "more than one point", "another goal", "many steps", "long", "huge",
