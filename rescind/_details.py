@@ -2,8 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
+from pydantic_core import to_json
+
 from rescind._counts import Counts
-from rescind._record import Record, is_clean
+from rescind._record import Record, Waiting, is_clean
 from rescind._states import RecordState
 
 ROWS = 30
@@ -27,6 +29,9 @@ _MARK = {
 def details(headline: str, records: Sequence[Record], beyond: Counts) -> list[str]:
     """Render a headline and the newest steps, line by line; others are counted, also those without a record."""
     shown = records[-ROWS:]
+    waiting = [record.step for record in shown if record.waits]
+    if waiting:
+        headline = f"waits for approval: {', '.join(waiting)}"
     lines = [f"**{headline}**", ""]
     steps = beyond.steps + len(records)
     if steps > len(shown):
@@ -34,7 +39,33 @@ def details(headline: str, records: Sequence[Record], beyond: Counts) -> list[st
         lines += [f"{steps} steps, {standing} standing; the newest {len(shown)}:", ""]
     lines += ["| step | state | what |", "|---|---|---|"]
     lines += [_row(record) for record in shown]
+    for record in shown:
+        if record.waits:
+            lines += _question(record, record.waits)
     return lines
+
+
+def _question(record: Record, waits: Waiting) -> list[str]:
+    """What people are asked to approve, and how they answer."""
+    fields = record.request.items() if isinstance(record.request, dict) else [("request", record.request)]
+    facts = [
+        ("tool", f"{record.tool} (risk {waits.risk}, can't be undone)"),
+        *((name, to_json(value).decode()) for name, value in list(fields)[:ROWS]),
+        ("approved by", f"{'; '.join(waits.given) or 'nobody'}; it takes {in_people(waits.people)}"),
+        ("until", f"{waits.until:%Y-%m-%d %H:%M:%S} UTC"),
+        ("digest", waits.digest),
+    ]
+    answer = to_json({"step": record.step, "who": "your name", "note": "why"}).decode()
+    return [
+        *("", f"**{record.step} waits for approval**", "", "| | |", "|---|---|"),
+        *(table_row(fact) for fact in facts),
+        *("", f"Send the Update `approve` or `reject` with `{answer}`"),
+    ]
+
+
+def in_people(number: int) -> str:
+    """So many people in words."""
+    return "a person" if number == 1 else f"{number} different people"
 
 
 def _row(record: Record) -> str:
@@ -56,6 +87,8 @@ def table_row(cells: Iterable[str]) -> str:
 
 
 def _note(record: Record) -> str:
+    if record.waits:
+        return "waits for approval"
     if record.error and record.state is not RecordState.APPLIED:
         return record.error
     if record.restoration and record.restoration.detail:

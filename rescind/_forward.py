@@ -15,7 +15,7 @@ from rescind._bench import Bench, deadline, limit_of, undisturbed
 from rescind._calls import Absent, Applied, Call, Result, Unknown
 from rescind._catalogue import AnyTool, activity_names
 from rescind._failures import contract_broken, in_flight, refused_by_ledger, taken_over, too_large, weighed
-from rescind._keys import provider_key, provider_undo_key, request_digest
+from rescind._keys import approval_digest, provider_key, provider_undo_key, request_digest
 from rescind._states import Outcome, RecordState, Repeat
 from rescind._tool import SLACK
 from rescind._wire import PAYLOAD_LIMIT, ForwardOrder, StepAnswer, says_changed
@@ -95,10 +95,17 @@ class _Forward:
                 request=order.request,
                 ttl=(self.limit + SLACK + self.tool.late_for).total_seconds(),
                 owner=activity.info().workflow_run_id or "",
-                approval=order.approval,
+                approval=self._approval(),
             )
         except TakenOver as error:
             raise taken_over(error) from error
+
+    def _approval(self) -> JsonValue:
+        """Who has approved it beforehand, or the digest of what people were asked for."""
+        order = self.order
+        if not order.asked:
+            return order.approval
+        return {"digest": approval_digest(self.tool.name, order.request, order.key)}
 
     async def _act(self, call: Call[Any], begun: Go) -> StepAnswer:
         self.number = begun.attempt

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from rescind._bench import Bench
+from rescind.approvals._activities import approval_activities
 from rescind.plans._activity import plan_activities
 from rescind.reconciliation._activities import reconciliation_activities
 from rescind.reconciliation._workflow import Reconcile
@@ -20,4 +21,9 @@ GENERIC_WORKFLOWS: tuple[type, ...] = (Reconcile, UndoSaga, PreviewUndo, Sweep)
 
 def generic_activities(bench: Bench) -> list[Callable[..., Any]]:
     """Their activities; every worker of the plugin registers them, on the application's queue too."""
-    return [*reconciliation_activities(bench), *recovery_activities(bench), *plan_activities(bench)]
+    return [
+        *approval_activities(bench),
+        *reconciliation_activities(bench),
+        *recovery_activities(bench),
+        *plan_activities(bench),
+    ]

@@ -29,6 +29,11 @@ def provider_undo_key(key: str) -> str:
     return provider_key(f"{key}/undo")
 
 
+def approval_digest(tool: str, request: JsonValue, key: str) -> str:
+    """Hash what people approve: a tool, its request, and the one effect that it is for."""
+    return hashlib.sha256(to_json([tool, request, key])).hexdigest()
+
+
 def request_digest(tool: str, request: JsonValue) -> str:
     """Hash a tool's name with a request, so that a key cannot be used for another request."""
     return hashlib.sha256(to_json([tool, request])).hexdigest()

@@ -18,6 +18,24 @@ _ERROR = 2_000
 _GONE = frozenset({RecordState.ABSENT, RecordState.UNDONE, RecordState.RESOLVED})
 
 
+class Waiting(BaseModel):
+    """A step that can't be undone and waits for people.
+
+    Attributes:
+        digest: Of tool, request and key: what is to be approved.
+        risk: The tool's risk.
+        people: How many different people have to approve it.
+        given: Who has, and why.
+        until: When it expires, by the workflow's clock; the ledger's decides.
+    """
+
+    digest: str
+    risk: str
+    people: int
+    given: list[str] = []
+    until: datetime
+
+
 class Record(BaseModel):
     """One entry of the saga's stack: plain data, so that it can be carried on and rebuilt.
 
@@ -40,6 +58,7 @@ class Record(BaseModel):
         settlings: How often its settling was scheduled.
         undoings: How often its undo was scheduled.
         is_saga: True for a child saga, which has no effect of its own: its steps have.
+        waits: What it waits for people for.
     """
 
     step: str
@@ -60,6 +79,7 @@ class Record(BaseModel):
     settlings: int = 0
     undoings: int = 0
     is_saga: bool = False
+    waits: Waiting | None = None
 
     @property
     def stands(self) -> bool:
@@ -107,6 +127,7 @@ class StepReport(BaseModel):
     recovered_by_lookup: bool = False
     result: JsonValue = None
     error: str | None = None
+    waits: Waiting | None = None
 
 
 class SagaReport(BaseModel):
@@ -173,6 +194,7 @@ def reported(record: Record, *, unwound: bool) -> StepReport:
         recovered_by_lookup=record.recovered,
         result=record.result,
         error=record.error and record.error[:_ERROR],
+        waits=record.waits,
     )
 
 

@@ -35,7 +35,9 @@ def raise_if_cancelled() -> None:
         raise asyncio.CancelledError
 
 
-async def take_effect(stack: Stack, tool: AnyTool, record: Record, *, approval: str | None) -> None:
+async def take_effect(
+    stack: Stack, tool: AnyTool, record: Record, *, approval: str | None, asked: bool
+) -> None:
     """Run a step's forward activity and turn its record by what is known afterwards.
 
     Raises:
@@ -43,7 +45,9 @@ async def take_effect(stack: Stack, tool: AnyTool, record: Record, *, approval: 
         SagaTakenOver: The ledger says that this run may not go on.
         asyncio.CancelledError: It was cancelled, and has settled.
     """
-    order = ForwardOrder(**stack.order(record).model_dump(), request=record.request, approval=approval)
+    order = ForwardOrder(
+        **stack.order(record).model_dump(), request=record.request, approval=approval, asked=asked
+    )
     handle = _schedule.forward(tool, record, order)
     stack.in_flight[record.step] = handle
     try:

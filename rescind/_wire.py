@@ -45,10 +45,17 @@ class EffectOrder(SagaOrder):
 
 
 class ForwardOrder(EffectOrder):
-    """Asks for a step; `approval` says who allowed a point of no return."""
+    """Asks for a step.
+
+    Attributes:
+        request: What the tool is asked to do.
+        approval: Who allowed a point of no return beforehand, in words.
+        asked: Whether people were asked; the ledger has their approval, and uses it up.
+    """
 
     request: JsonValue
     approval: str | None = None
+    asked: bool = False
 
 
 class UndoOrder(EffectOrder):

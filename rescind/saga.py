@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from datetime import timedelta
 from types import TracebackType
 from typing import Any, Self, cast
 
@@ -35,6 +36,7 @@ from rescind._tool import Tool
 from rescind._unwind import raise_outcome, unwind, unwind_child
 from rescind._wire import ForwardOrder
 from rescind._workflow import raise_if_evicted, undisturbed
+from rescind.approvals._gates import Gates
 
 QUERY = "rescind_report"
 """The query that answers with the saga's report so far, while a worker lives."""
@@ -60,7 +62,10 @@ class Saga:
 
     Args:
         approved: Names of irreversible tools that may run without asking anybody; the ledger's journal
-            records that they were approved by the workflow's input.
+            records that they were approved by the workflow's input. Any other one waits until people have said
+            `approve` or `reject` by an Update; one of critical risk takes two different people.
+        approval_within: How long people may take, and then how long their approval may wait until it is used; after
+            that the step has failed, and nothing of it was begun.
         reference: What the business calls the case; those who are told of a failure get it.
         tell: Activities that tell somebody when the saga has failed, also when all was undone. They run once
             each, with a few retries, after the report is in the ledger; they never change the outcome.
@@ -71,12 +76,18 @@ class Saga:
     """
 
     def __init__(
-        self, *, approved: Iterable[str] = (), reference: str | None = None, tell: Iterable[Tell] = ()
+        self,
+        *,
+        approved: Iterable[str] = (),
+        approval_within: timedelta = timedelta(days=1),
+        reference: str | None = None,
+        tell: Iterable[Tell] = (),
     ) -> None:
         self._approved = frozenset(approved)
         self._reference, self._tell = reference, tuple(tell)
         self._stack = Stack(earlier=handed_to_this_run())
         self._stack.reference = reference
+        self._gates = Gates(self._stack, approval_within)
         self._left = False
         self._block: AbstractAsyncContextManager[Self] | None = None
 
@@ -84,6 +95,7 @@ class Saga:
         """Begin the saga; nothing is scheduled and nothing is written."""
         refuse_unfit_workflow(had_saga=workflow.get_query_handler(QUERY) is not None)
         workflow.set_query_handler(QUERY, self.report)
+        self._gates.listen()
         self._block = self._scope()
         return await self._block.__aenter__()
 
@@ -114,24 +126,31 @@ class Saga:
 
         Raises:
             SagaRefused: The step was refused before anything was scheduled for it.
-            StepFailed: It did not succeed; its cause ends in the provider's own words.
+            StepFailed: It did not succeed; its cause ends in the provider's own words. Also when people have rejected
+                it, or have not approved it in time: then nothing of it was begun.
             SagaTakenOver: The saga belongs to somebody else now.
             asyncio.CancelledError: The workflow was asked to cancel; the step has settled before that.
         """
-        plain = accepted(self._stack, tool, request, self._approved)
+        plain = accepted(self._stack, tool, request)
         summary = in_words(tool.name, request)
         if tool.read_only:
             order = self._stack.order_of(name or last_part(tool.name), tool.name)
             answer = await _schedule.read(tool, ForwardOrder(**order.model_dump(), request=plain), summary)
             return tool.result_type.model_validate_json(to_json(answer.result))
+        asked = not (tool.is_reversible or tool.name in self._approved)
+        if asked:
+            self._gates.refuse_deaf(tool)
         if not tool.is_reversible:
             raise_if_cancelled()
         record = self._stack.push(
             name or last_part(tool.name), tool.name, summary, request=plain, reversal=reversal_of(tool)
         )
-        approval = None if tool.is_reversible else "pre-approved in the workflow's input"
+        approval = None if tool.is_reversible or asked else "pre-approved in the workflow's input"
         with self._stack.running(record):
-            await take_effect(self._stack, tool, record, approval=approval)
+            if asked:
+                await self._gates.wait(tool, record)
+                raise_if_cancelled()
+            await take_effect(self._stack, tool, record, approval=approval, asked=asked)
         raise_if_cancelled()
         return tool.result_type.model_validate_json(to_json(record.result))
 

@@ -36,6 +36,7 @@ from rescind.ledger._errors import (
     LedgerUnavailable,
     TakenOver,
 )
+from rescind.ledger._gates import GateAnswer, GateState, OpenGate, Said
 from rescind.ledger._install import install
 from rescind.ledger._people import HowOpen, OpenEffect, OpenSaga, Seen
 from rescind.ledger._rebuild import Difference, Verified
@@ -51,6 +52,8 @@ __all__ = [
     "Extent",
     "Fenced",
     "Finished",
+    "GateAnswer",
+    "GateState",
     "Go",
     "HowOpen",
     "IllegalTransition",
@@ -61,6 +64,7 @@ __all__ = [
     "LedgerNotInstalled",
     "LedgerUnavailable",
     "OpenEffect",
+    "OpenGate",
     "OpenSaga",
     "OpenTool",
     "Refusal",
@@ -69,6 +73,7 @@ __all__ = [
     "SagaOutline",
     "SagaSummary",
     "SagaView",
+    "Said",
     "Sealed",
     "Seen",
     "Standing",

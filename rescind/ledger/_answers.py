@@ -35,6 +35,11 @@ class Refusal(StrEnum):
     NOT_FITTING = "not_fitting"
     NOT_COMMITTED = "not_committed"
     SIBLING_IN_DOUBT = "sibling_in_doubt"
+    NOT_APPROVED = "not_approved"
+    APPROVAL_CHANGED = "approval_changed"
+    APPROVAL_EXPIRED = "approval_expired"
+    APPROVAL_DECIDED = "approval_decided"
+    APPROVED_TWICE = "approved_twice"
 
     @property
     def sentence(self) -> str:
@@ -58,6 +63,13 @@ _SENTENCES = {
         "an earlier saga of this workflow id has a step of which nobody can tell whether it took effect; that has to "
         "be decided first, or start under another workflow id"
     ),
+    Refusal.NOT_APPROVED: (
+        "its approval has expired, was used before, or is for another request; it has to be asked anew"
+    ),
+    Refusal.APPROVAL_CHANGED: "what waits for approval is not what was seen; look again with `approvals`",
+    Refusal.APPROVAL_EXPIRED: "the time to approve it is over",
+    Refusal.APPROVAL_DECIDED: "it was decided before",
+    Refusal.APPROVED_TWICE: "this person has approved it already, and another one is needed",
 }
 
 

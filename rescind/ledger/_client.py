@@ -61,7 +61,8 @@ class Ledger(Operations):
             request: The request as it is needed to undo the effect.
             ttl: The time in which the attempt may act and its effect can land, in seconds from now.
             owner: The Temporal run that works on the saga.
-            approval: Who has approved the call, for the journal.
+            approval: Who has approved the call beforehand, in words, for the journal; or, where people were asked,
+                `{"digest": ...}` of what they were: their approval is used up by this, else the attempt is refused.
         """
         answer = await self._call(
             _BEGIN,

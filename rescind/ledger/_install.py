@@ -18,7 +18,7 @@ Connection = psycopg.Connection[tuple[object, ...]]
 _TABLES = "tables.sql"
 _REPLACED = (
     *("journal.sql", "restore.sql", "forward.sql", "settle.sql", "undo.sql"),
-    *("saga.sql", "recovery.sql", "people.sql", "views.sql", "roles.sql"),
+    *("saga.sql", "recovery.sql", "people.sql", "gates.sql", "views.sql", "roles.sql"),
 )
 _ROLES = ("rescind_owner", "rescind_worker", "rescind_reader")
 _LOCK = 0x5E5C1D  # any number that other programs on the database are unlikely to lock

@@ -9,7 +9,8 @@ from pydantic_core import to_json
 
 from rescind._states import RecordState, SagaState, Verdict
 from rescind.ledger._answers import EffectAddress, Refused, Wait, refused
-from rescind.ledger._connection import Answer, LedgerConnection, rows
+from rescind.ledger._connection import Answer, rows
+from rescind.ledger._gates import Gates
 from rescind.ledger._json import decode, encode_optional, plain
 
 
@@ -67,7 +68,7 @@ class Seen:
     disagrees: bool = False
 
 
-class People(LedgerConnection):
+class People(Gates):
     """The part of the ledger that a reconciliation works with."""
 
     async def open_effects(self, saga: str, limit: int = 100) -> OpenSaga | None:

@@ -11,6 +11,7 @@ declare
     become effect := was;
     all_proven boolean := cardinality(was.unproven) = 0;
     ask boolean := false;
+    approved jsonb := approval;
 begin
     if this.state <> 'open' then
         return refused('saga_not_open', 'saga', this.state);
@@ -38,6 +39,12 @@ begin
             ask := true;
         end if;
     end if;
+    if jsonb_typeof(approval) = 'object' then  -- people were asked; a text says who allowed it beforehand
+        approved := use_gate(effect_key, approval ->> 'digest', run);
+        if approved is null then
+            return refused('not_approved', 'effect', coalesce(was.state, 'absent'));
+        end if;
+    end if;
 
     if all_proven then
         -- Nothing of an earlier request counts any more, nor what was there before it.
@@ -57,7 +64,7 @@ begin
     become.unproven := become.unproven || become.attempt;
     become.landing := greatest(become.landing, in_seconds(ttl));
     this.owner := run;
-    perform store('begin', entered, this, was, become, jsonb_build_object('run', run, 'approval', approval));
+    perform store('begin', entered, this, was, become, jsonb_build_object('run', run, 'approval', approved));
     return jsonb_build_object('answer', 'go', 'attempt', become.attempt, 'ask', ask, 'before', become.before);
 end $$;
 

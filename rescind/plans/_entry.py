@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from rescind._catalogue import AnyTool
 from rescind._tool import Risk
+from rescind.approvals import approvals_for
 from rescind.plans._described import described_schema
 
 
@@ -80,13 +81,6 @@ def class_of(tool: AnyTool) -> ToolClass:
     if tool.retriable:
         return ToolClass.RETRIABLE
     return ToolClass.COMPENSATABLE if tool.is_reversible else ToolClass.IRREVERSIBLE
-
-
-def approvals_for(tool: AnyTool) -> int:
-    """How many people have to approve a step of this tool (DESIGN 7)."""
-    if tool.read_only or tool.is_reversible:
-        return 0
-    return 2 if tool.risk is Risk.CRITICAL else 1
 
 
 def entry_of(tool: AnyTool, grade_of: GradeOf = unverified) -> CatalogueEntry:

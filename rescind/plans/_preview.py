@@ -9,8 +9,9 @@ from pydantic import BaseModel, ConfigDict
 from pydantic_core import to_json
 
 from rescind._catalogue import AnyTool, activity_names
+from rescind.approvals import approvals_for
 from rescind.plans._check import Checked
-from rescind.plans._entry import GradeOf, ProvenGrade, ToolClass, approvals_for, class_of, unverified
+from rescind.plans._entry import GradeOf, ProvenGrade, ToolClass, class_of, unverified
 from rescind.plans._needs import needed
 from rescind.plans._plan import Arguments, Plan, Retry, Skip, Step
 

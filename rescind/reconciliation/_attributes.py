@@ -12,10 +12,11 @@ from temporalio.common import SearchAttributeKey
 from temporalio.service import RPCError, RPCStatusCode
 
 from rescind._errors import RescindError
+from rescind.approvals._attribute import WAITS_FOR
 
 SAGA = SearchAttributeKey.for_keyword("RescindSaga")
 SEVERITY = SearchAttributeKey.for_keyword("RescindSeverity")
-NAMES = (SAGA.name, SEVERITY.name)
+NAMES = (SAGA.name, SEVERITY.name, WAITS_FOR.name)
 LONGEST = 255
 """Bytes of a keyword's value, which some stores refuse to exceed."""
 

@@ -272,6 +272,20 @@ TELL_WORLD = Tool(
 
 
 @activity.defn
+async def shout(call: Call[MakeThing]) -> Thing:
+    """Say something to everybody."""
+    return await tell_world(call)
+
+
+SHOUT = Tool(
+    name="toy.shout",
+    description="Say something to everybody; it can't be unsaid.",
+    forward=shout,
+    risk=Risk.CRITICAL,
+)
+
+
+@activity.defn
 async def count_things(call: Call[MakeThing]) -> Thing:
     """Only look."""
     return Thing(name=str(len(WORLDS[call.request.world].things)), changed=False)
@@ -281,4 +295,4 @@ COUNT_THINGS = Tool(
     name="toy.count_things", description="Count the things.", forward=count_things, read_only=True
 )
 
-TOOLS = [MAKE_THING, MAKE_BLIND, MAKE_DEDUPLICATED, MAKE_IN_THREAD, TELL_WORLD, COUNT_THINGS]
+TOOLS = [MAKE_THING, MAKE_BLIND, MAKE_DEDUPLICATED, MAKE_IN_THREAD, TELL_WORLD, SHOUT, COUNT_THINGS]

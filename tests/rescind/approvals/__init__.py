@@ -1,0 +1,1 @@
+"""What happens at points of no return."""
