@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 from pydantic import BaseModel, JsonValue
@@ -19,7 +19,6 @@ from rescind.cli import (
     ExitCode,
     Order,
     Server,
-    Stopped,
     agent_command,
     checked,
     connect,
@@ -34,9 +33,6 @@ from rescind.cli import (
 )
 from rescind.plans import certified
 from starter_business import FILE, ID, QUEUE, business
-
-if TYPE_CHECKING:
-    from workflows.provision_environment import Environment
 
 
 class Provider(StrEnum):
@@ -132,7 +128,6 @@ def provision(
         )
     else:
         raise typer.BadParameter("give --name, or the whole input with --file")
-    _refuse_ungated(environment)
     named = name or (file.stem if file else "")
     words = f"Provision {environment.branch.branch}: all five steps, or none"
     _begin(ProvisionEnvironment.run, environment, words, workflow_id or f"provision-{named}", task_queue)
@@ -159,16 +154,6 @@ def _deployment(
     if where is Provider.DOCKER:
         return {"container": {"service": name, "image": image, "network": network}}
     return {"service": {"service": name, "image": image, "cluster": cluster}}
-
-
-def _refuse_ungated(environment: "Environment") -> None:
-    """Say before anything is begun what the saga would be refused for at its last step."""
-    if GATED not in environment.pre_approved:
-        raise Stopped(
-            f"The last step, {GATED}, can't be undone, and nobody has approved it. Nothing was started. Approve it "
-            f"beforehand: --pre-approve {GATED}, or in a file `pre_approved: [{GATED}]`.",
-            ExitCode.BAD_INPUT,
-        )
 
 
 def _begin(workflow: Any, wanted: BaseModel, words: str, workflow_id: str, task_queue: str) -> NoReturn:

@@ -12,6 +12,7 @@ from temporalio.client import WorkflowHandle
 from temporalio.service import RPCError
 
 from rescind._recorded import inner, report_of, workflow_of
+from rescind.cli._approvals import approval_commands
 from rescind.cli._desk import desk_commands
 from rescind.cli._exit import ExitCode, Stopped
 from rescind.cli._follow import follow
@@ -59,6 +60,7 @@ def operators(connect: Connect, *, ledger: Callable[[], str | None], command: st
     app.command()(watch)
     app.command(name="list")(list_sagas)
     desk_commands(app, connect, ledger)
+    approval_commands(app, connect, ledger)
     undo_command(app, connect, ledger, command)
     restored_command(app, connect, ledger)
     return app
@@ -99,7 +101,9 @@ def _show(view: SagaView, *, as_json: bool) -> None:
 
 async def _watch(connect: Connect, saga: str, command: str) -> ExitCode:
     server = await connect()
-    return await follow(server, await _handle(server, saga), Console(), watch_again(command, saga))
+    return await follow(
+        server, await _handle(server, saga), Console(), watch_again(command, saga), command=command
+    )
 
 
 async def _handle(server: Server, saga: str) -> WorkflowHandle[Any, Any]:

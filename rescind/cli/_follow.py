@@ -13,10 +13,10 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from rescind.cli._close import Closed, closed
 from rescind.cli._exit import ExitCode, Stopped
-from rescind.cli._look import look
+from rescind.cli._look import Look, look
 from rescind.cli._screen import screen
 from rescind.cli._server import Server
-from rescind.cli._tables import ending
+from rescind.cli._tables import ending, note
 
 Closing: TypeAlias = Callable[[Server, WorkflowHandle[Any, Any]], Coroutine[Any, Any, Closed]]
 TAKE_UP_LIMIT = 6.0  # seconds until a worker should have begun; an idle one does within a tenth of one
@@ -36,6 +36,7 @@ async def follow(
     again: str,
     *,
     closing: Closing = closed,
+    command: str | None = None,
 ) -> ExitCode:
     """Show a saga until it ends, then print its report.
 
@@ -45,6 +46,7 @@ async def follow(
         console: Where it is shown.
         again: The command that watches it again.
         closing: Waits for its end and tells how it ended.
+        command: The program as a person calls it, for the hint how a step that waits for people is approved.
 
     Returns:
         0 done, 1 undone, 3 not clean, 130 after Ctrl-C: the saga goes on then.
@@ -53,7 +55,7 @@ async def follow(
         Stopped: No worker has begun with it, there is no such workflow, or the server is gone.
     """
     try:
-        end = await _watch(server, handle, console, again, closing)
+        end = await _watch(server, handle, console, closing, (again, command))
     except asyncio.CancelledError:
         console.print(
             Text(f"\nThe saga goes on without this command. To watch it again: {again}"), soft_wrap=True
@@ -66,14 +68,19 @@ async def follow(
 
 
 async def _watch(
-    server: Server, handle: WorkflowHandle[Any, Any], console: Console, again: str, closing: Closing
+    server: Server,
+    handle: WorkflowHandle[Any, Any],
+    console: Console,
+    closing: Closing,
+    hints: tuple[str, str | None],
 ) -> Closed:
+    again, command = hints
     began, unanswered = time.monotonic(), 0
     end = asyncio.ensure_future(closing(server, handle))
     try:
         with screen(console) as shown:
             while not end.done():
-                seen = await look(server, handle)
+                seen = _with_hints(await look(server, handle), handle.id, command)
                 unanswered = unanswered + 1 if seen.trouble else 0
                 shown.show(seen if unanswered >= BELIEVED else replace(seen, trouble=None))
                 if not seen.taken_up and time.monotonic() - began > TAKE_UP_LIMIT and not end.done():
@@ -82,6 +89,18 @@ async def _watch(
         return await end
     finally:
         end.cancel()
+
+
+def _with_hints(seen: Look, workflow_id: str, command: str | None) -> Look:
+    """The look with the command by which each step that waits for people is approved."""
+    if command is None:
+        return seen
+    hints = {
+        step.step: f"{note(step)}: {command} approve {workflow_id} --step {step.step}"
+        for step in seen.report.steps
+        if step.waits
+    }
+    return replace(seen, remarks={**seen.remarks, **hints})
 
 
 def _pace(elapsed: float) -> float:

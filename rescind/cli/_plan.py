@@ -62,7 +62,8 @@ def plan_command(
             bool, typer.Option("--json", help="Print the dry run, or what is wrong, as JSON.")
         ] = False,
         pre_approve: Annotated[
-            list[str] | None, typer.Option(help="A tool that may run although it can't be undone.")
+            list[str] | None,
+            typer.Option(help="A tool that may run without asking anybody although it can't be undone."),
         ] = None,
         workflow_id: Annotated[str | None, typer.Option(help="By default the file's name.")] = None,
         task_queue: Annotated[str, typer.Option(help="The task queue that the workers poll.")] = "rescind",
@@ -73,7 +74,7 @@ def plan_command(
         4 server or worker not reached; 130 Ctrl-C, and the plan goes on.
         """
         approved, catalogue = pre_approve or [], list(tools())
-        found = check(read_plain(file), catalogue, pre_approved=None if dry_run else approved)
+        found = check(read_plain(file), catalogue)
         plan = _sound(found, file, as_json=as_json)
         if dry_run:
             steps = preview(found, catalogue, pre_approved=approved, grade_of=grade_of)

@@ -54,7 +54,7 @@ async def start(server: Server, order: Order, console: Console, *, command: str)
     await require_worker(server, order.task_queue)
     handle = await _started(server, order, again)
     console.print(Text(f"Started {handle.id} on the task queue {order.task_queue!r}."), soft_wrap=True)
-    return await follow(server, handle, console, again)
+    return await follow(server, handle, console, again, command=command)
 
 
 def watch_again(command: str, workflow_id: str) -> str:

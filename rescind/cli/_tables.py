@@ -67,6 +67,10 @@ def state(step: StepReport) -> str:
 
 def note(step: StepReport) -> str:
     """What there is to say about a step beside its state; mostly nothing."""
+    if step.waits:
+        given, people = len(step.waits.given), step.waits.people
+        how_many = f" by {people} people ({given} have)" if people > 1 else ""
+        return f"waits for approval{how_many} until {step.waits.until.astimezone():%Y-%m-%d %H:%M}"
     if step.state is RecordState.RESOLVED and step.restoration and step.restoration.detail:
         return step.restoration.detail
     if step.error and step.state is not RecordState.APPLIED:

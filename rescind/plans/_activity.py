@@ -17,7 +17,7 @@ def plan_activities(bench: Bench) -> list[Callable[..., Any]]:
 
     @activity.defn(name=CHECK)
     async def check_plan(order: PlanOrder) -> Verdict:
-        found = check(order.plan, bench.catalogue, pre_approved=order.pre_approved)
+        found = check(order.plan, bench.catalogue)
         return Verdict(
             problems=found.problems[:TOLD],
             found=len(found.problems),

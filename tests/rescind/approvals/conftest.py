@@ -35,8 +35,8 @@ class People:
         """Wait until a step waits for people; answer with what they see."""
         async with asyncio.timeout(30):
             while True:
-                report = await self.handle.query(QUERY, result_type=SagaReport)
-                waits = {each.step: each.waits for each in report.steps}
+                report = await self.handle.query(QUERY)
+                waits = {each.step: each.waits for each in SagaReport.model_validate(report).steps}
                 if found := waits.get(step):
                     return found
                 await asyncio.sleep(0.05)

@@ -137,13 +137,13 @@ async def test_a_word_that_does_not_fit(sagas: Sagas, world: World, word: object
 
 async def test_approved_before_the_gate_is_reached(sagas: Sagas, world: World) -> None:
     """It is refused aloud, and opens nothing later (scenario 32)."""
-    handle, people = await begun(sagas, world, pause=True)
-    await sagas.until(handle, "workflow_task_completed")
+    handle, people = await begun(sagas, world, before=["a"], pause=True)
+    await sagas.until(handle, "activity_task_completed")
     why = await people.refused("approve", {"step": "tell_world#1", "who": "anna"})
     assert "has not been reached" in why
     await handle.signal("go")
     assert (await people.asked("tell_world#1")).given == []
-    assert world.log == []
+    assert list(world.things) == ["a"]
     await handle.cancel()
     await sagas.cancelled(handle)
 
@@ -191,15 +191,18 @@ async def test_a_rejected_step_that_is_caught(sagas: Sagas, world: World) -> Non
 
 
 async def test_reset_after_the_approval_was_used(sagas: Sagas, world: World) -> None:
-    """What stands is not done again and asks nobody again."""
-    handle, people = await begun(sagas, world, before=["a"])
+    """What stands is not done again and asks nobody again; the word that Temporal offers again opens nothing else."""
+    handle, people = await begun(sagas, world, before=["a"], tell=["one", "two"])
     await people.asked("tell_world#1")
     await people.say("approve", step="tell_world#1", who="anna")
-    await handle.result()
-    again = await sagas.reset(handle, before_activity=2)
-    await again.result()
-    assert world.log.count("tell hello") == 1
-    assert await lines(sagas, handle) == ["ask", "approve"]
+    await people.asked("tell_world#2")
+    again = People(await sagas.reset(handle, before_activity=2))
+    await again.asked("tell_world#2")
+    assert list(world.things) == ["a", "one"]
+    await again.say("approve", step="tell_world#2", who="ben")
+    await again.handle.result()
+    assert world.log == ["make a", "tell one", "tell two"]
+    assert await lines(sagas, handle) == ["ask", "approve", "ask", "approve"]
 
 
 async def test_a_later_step_fails(sagas: Sagas, world: World) -> None:
