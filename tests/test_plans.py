@@ -22,6 +22,7 @@ from rescind.plans import ExecutePlan, Plan, PlanOrder, ProvenGrade, certified, 
 from starter import CERTIFICATES
 from tests.activities.sandbox_world import new_address, sandbox_of
 from tests.application import ROOT, Application
+from tests.rescind.sagas import until
 from workflows.fulfil_order import CustomerOrder, FulfilOrder
 
 EXAMPLES = sorted((ROOT / "plans").glob("*.yaml"))
@@ -102,6 +103,51 @@ async def test_an_environment_that_fails(at: str, client: Client, application: A
     report = await failing(client, application, plan)
     assert report.failed_at == f"{at}#1"
     assert difference(before, application.world()) == []
+
+
+async def test_announced_too_early(client: Client, application: Application) -> None:
+    """A person approves the word to the team, then the deployment fails: all else is undone, operations are alerted."""
+    name = f"e-{uuid.uuid4().hex[:8]}"
+    plan = example("environment", {"blue": name})
+    step(plan, "program")["needs"].append("announce")
+    step(plan, "program")["arguments"]["cluster"] = "nowhere"
+    before = application.world()
+    running = await client.start_workflow(
+        ExecutePlan.run,
+        PlanOrder(plan=Plan.model_validate(plan)),
+        id=f"plan-{name}",
+        task_queue=application.task_queue,
+    )
+    await until(lambda: waits(application, running.id))
+    approved = application.run(
+        "starter.py", "approve", running.id, "--who", "anna", "--note", "they wait for it"
+    )
+    assert approved.code == 0, approved
+    assert "announce#1 is approved by anna: they wait for it" in approved.out
+    with pytest.raises(WorkflowFailureError) as failed:
+        await running.result()
+    assert isinstance(failed.value.cause, ApplicationError)
+    assert failed.value.cause.type == "UndoIncomplete"
+    after = application.world()
+    assert [each.text for each in after.messages if f"{name} is there" in each.text] != []
+    assert (after.git, after.buckets, after.clusters) == (before.git, before.buckets, before.clusters)
+    assert after.databases == before.databases
+    alert = f"CRITICAL: The environment {name}"
+
+    async def told() -> bool:
+        async with sandbox_of(application.environment) as sandbox:
+            chat = [str(each["body"]["text"]) for each in await sandbox.get("/messages")]
+            mails = [str(each) for each in await sandbox.get("/mails")]
+        return any(alert in each for each in chat) and any(alert in each for each in mails)
+
+    await until(told)
+    assert running.id in application.run("starter.py", "desk", "--limit", "500").out
+
+
+async def waits(application: Application, workflow_id: str) -> bool:
+    """Whether a saga waits for approval."""
+    found = json.loads(application.run("starter.py", "approvals", "--json").out)
+    return any(each["workflow"] == workflow_id for each in found)
 
 
 async def test_an_order(client: Client, application: Application) -> None:
@@ -203,14 +249,10 @@ async def failing(client: Client, application: Application, plan: dict[str, Any]
 
 
 def test_by_the_command_line(application: Application, tmp_path: Path) -> None:
-    """The command runs it to its end, and refuses it without the approval before anything is started."""
+    """The command runs it to its end."""
     name = f"e-{uuid.uuid4().hex[:8]}"
     file = tmp_path / f"{name}.yaml"
     file.write_text(yaml.safe_dump(example("environment", {"blue": name})))
-    refused = application.run("starter.py", "plan", str(file), "--task-queue", application.task_queue)
-    assert refused.code == 2, refused
-    assert "/steps/4/tool: chat.notify can't be undone, and nobody has approved it" in refused.err
-    assert name not in application.world().clusters["default"].services
     words = ("--pre-approve", "chat.notify", "--task-queue", application.task_queue)
     done = application.run("starter.py", "plan", str(file), *words)
     assert done.code == 0, done

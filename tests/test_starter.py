@@ -107,10 +107,18 @@ def test_bad_file(application: Application, name: str, tmp_path: Path) -> None:
 
 
 def test_nobody_has_approved(application: Application, name: str) -> None:
-    """Without an approval of the last step nothing is started, and the way to approve it is said."""
-    ran = application.run("starter.py", "provision", "--name", name, "--task-queue", application.task_queue)
-    assert ran.code == 2, ran
-    assert "--pre-approve chat.notify" in ran.err
+    """The last step waits for a person, the way to approve it is said, and approved it is done."""
+    words = ("provision", "--name", name, "--on", "ecs", "--task-queue", application.task_queue)
+    with application.started("starter.py", *words) as running:
+        assert running.stdout is not None
+        said = next(line for line in running.stdout if "waits for approval until" in line)
+        command = f"approve provision-{name} --step notify#1"
+        assert f"python starter.py {command}" in said
+        assert f"provision-{name}" in application.run("starter.py", "approvals").out
+        approved = application.run("starter.py", *command.split())
+        assert approved.code == 0, approved
+        assert "done: every step stands" in running.stdout.read()
+        assert running.wait(30) == 0
 
 
 def test_nobody_works(idle_application: Application, name: str) -> None:

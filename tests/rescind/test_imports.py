@@ -72,6 +72,8 @@ IN_WORKFLOWS = (
     "_steps.py",
     "_unwind.py",
     "_workflow.py",
+    "approvals/_gates.py",
+    "approvals/_words.py",
     "planner/_workflow.py",
     "plans/_execute.py",
     "plans/_run.py",

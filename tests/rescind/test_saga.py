@@ -161,13 +161,6 @@ async def test_the_same_tool_twice(sagas: Sagas, world: World) -> None:
     assert all(len(key) <= 40 for key in keys)
 
 
-async def test_an_irreversible_tool_that_nobody_approved(sagas: Sagas, world: World) -> None:
-    """It is refused before anything is scheduled, and what came before is undone."""
-    handle = await sagas.start(MakeThings.run, Plan(world=world.name, things=["a"], tell="hello"))
-    assert "nobody has approved it" in (await sagas.failure(handle)).message
-    assert world.log == []
-
-
 async def test_an_approved_irreversible_tool(sagas: Sagas, world: World) -> None:
     """It runs, the journal says who approved it, and a later failure can't be clean."""
     plan = Plan(world=world.name, things=["a", "b"], tell="hello", approved=["toy.tell_world"], fail=True)

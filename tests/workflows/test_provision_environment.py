@@ -1,5 +1,6 @@
 """An environment in five real systems: all of it, or the world exactly as it was."""
 
+import asyncio
 import uuid
 from typing import Any, cast
 
@@ -13,6 +14,7 @@ from temporalio.exceptions import ApplicationError
 from embedded.world import difference
 from rescind import Outcome, SagaReport
 from tests.application import Application
+from tests.rescind.sagas import until
 from workflows.provision_environment import Environment, Provisioned, ProvisionEnvironment
 
 OTHERS = "somebody-elses"
@@ -64,18 +66,22 @@ def wanted(**changes: Any) -> dict[str, Any]:
     return plain | changes
 
 
-async def run(client: Client, application: Application, order: object) -> Provisioned:
+async def run(
+    client: Client, application: Application, order: object, workflow_id: str | None = None
+) -> Provisioned:
     return await client.execute_workflow(
         ProvisionEnvironment.run,
         cast("Environment", order),  # bad input is what is tried
-        id=f"provision-{uuid.uuid4()}",
+        id=workflow_id or f"provision-{uuid.uuid4()}",
         task_queue=application.task_queue,
     )
 
 
-async def failure(client: Client, application: Application, order: object) -> ApplicationError:
+async def failure(
+    client: Client, application: Application, order: object, workflow_id: str | None = None
+) -> ApplicationError:
     with pytest.raises(WorkflowFailureError) as failed:
-        await run(client, application, order)
+        await run(client, application, order, workflow_id)
     assert isinstance(failed.value.cause, ApplicationError)
     return failed.value.cause
 
@@ -104,11 +110,20 @@ async def test_failure_at(step: str, client: Client, application: Application) -
 
 
 async def test_nobody_has_approved(client: Client, application: Application) -> None:
-    """Without an approval the point of no return is refused, and the four steps before it are undone."""
+    """The point of no return waits for a person; rejected, the four steps before it are undone."""
     before = application.world()
-    cause = await failure(client, application, Environment.model_validate(wanted(pre_approved=[])))
+    name = f"provision-{uuid.uuid4()}"
+    ended = asyncio.ensure_future(
+        failure(client, application, Environment.model_validate(wanted(pre_approved=[])), name)
+    )
+
+    async def rejected() -> bool:
+        return application.run("starter.py", "reject", name, "--note", "not today").code == 0
+
+    await until(rejected)
+    cause = await ended
     assert cause.type == "SagaUndone"
-    assert "chat.notify" in cause.message
+    assert "not today" in cause.message
     assert difference(before, application.world()) == []
 
 

@@ -51,14 +51,11 @@ def written(folder: Path, *steps: dict[str, Any], **more: Any) -> str:
 
 def test_everything_wrong_is_told_at_once(tmp_path: Path) -> None:
     """Each problem with its place and the remedy, exit code 2, and no server was asked."""
-    file = written(
-        tmp_path, make("a", tool="toy.make_think"), make("b", "c"), make("t", tool="toy.tell_world")
-    )
+    file = written(tmp_path, make("a", tool="toy.make_think"), make("b", "c"))
     said = refusal(run(file))
     assert "/steps/0/tool: there is no tool 'toy.make_think'" in said
     assert "Nearest: toy.make_thing" in said
     assert "/steps/1/needs/0: there is no step 'c'" in said
-    assert "/steps/2/tool: toy.tell_world can't be undone, and nobody has approved it" in said
     assert said.endswith("Nothing was started.")
 
 

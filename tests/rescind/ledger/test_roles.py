@@ -9,7 +9,7 @@ from rescind.ledger import EffectAddress, Ledger
 from tests.rescind.ledger.postgres import Server
 from tests.rescind.ledger.steps import applied
 
-TABLES = ("saga", "effect", "journal", "installed")
+TABLES = ("saga", "effect", "journal", "gate", "installed")
 FORBIDDEN = (
     *(f"select * from rescind.{table}" for table in (*TABLES, "sagas", "effects", "history")),
     *(f"insert into rescind.{table} select * from rescind.{table}" for table in TABLES),
