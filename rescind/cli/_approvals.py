@@ -7,9 +7,7 @@ from typing import Annotated, Any, cast
 
 import typer
 from pydantic import JsonValue
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 from temporalio.client import WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError
 from temporalio.exceptions import ApplicationError
@@ -77,16 +75,20 @@ async def _approvals(dsn: str | None, limit: int, *, as_json: bool) -> None:
     if not gates:
         typer.echo("Nothing waits for approval.")
         return
-    table = Table(box=SIMPLE_HEAD, padding=(0, 1), show_edge=False)
-    for name in ("saga", "step", "what", "since", "approved by", "until"):
-        table.add_column(name, no_wrap=name in ("step", "since", "until"), overflow="fold")
+    console = Console()
     for gate in gates:
-        by = ", ".join(each.who for each in gate.given) or "nobody"
-        what = in_words(_tool(gate), _shown(gate)["request"])
-        times = [f"{time.astimezone():%Y-%m-%d %H:%M}" for time in (gate.asked, gate.until)]
-        people = f"{by}; takes {in_people(gate.people)}"
-        table.add_row(Text(_workflow(gate)), _step(gate), Text(what), times[0], Text(people), times[1])
-    Console().print(table)
+        console.print(Text(f"{_workflow(gate)} {_step(gate)}", "bold"), soft_wrap=True)
+        console.print(Text("\n".join(f"  {line}" for line in _lines(gate))), soft_wrap=True)
+
+
+def _lines(gate: OpenGate) -> list[str]:
+    since, until = (f"{time.astimezone():%Y-%m-%d %H:%M}" for time in (gate.asked, gate.until))
+    by = ", ".join(f"{each.who} ({each.note})" if each.note else each.who for each in gate.given)
+    return [
+        in_words(_tool(gate), _shown(gate)["request"]),
+        f"waits since {since}, until {until}; approved by {by or 'nobody'}, it takes {in_people(gate.people)}",
+        f"approve {_workflow(gate)} --step {_step(gate)}, or reject",
+    ]
 
 
 def _plain(gate: OpenGate) -> JsonValue:

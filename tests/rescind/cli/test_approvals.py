@@ -1,7 +1,10 @@
 """Points of no return from the command line: shown while the saga waits, approved and rejected."""
 
 import json
+import subprocess
 import time
+from collections.abc import Generator
+from contextlib import contextmanager
 from typing import Any
 
 from tests.rescind.cli.program import Program, until
@@ -9,9 +12,23 @@ from tests.rescind.cli.program import Program, until
 TELL = json.dumps({"tell": "hello"})
 
 
+@contextmanager
+def making_that_asks(program: Program, saga: str) -> Generator[subprocess.Popen[str]]:
+    """The command that starts a saga which tells something first; killed at the end if it still runs."""
+    words = ("--workflow-id", saga, "--task-queue", program.task_queue, "--plan", TELL)
+    process = program.start("make", "a", *words)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+        assert process.stdout is not None
+        process.stdout.close()
+
+
 def waiting(program: Program, saga: str) -> dict[str, Any]:
     """What waits of a saga."""
-    for _ in range(200):
+    for _ in range(30):
         found = json.loads(program.run("approvals", "--limit", "500", "--json").out)
         for each in found:
             if each["workflow"] == saga:
@@ -22,8 +39,7 @@ def waiting(program: Program, saga: str) -> dict[str, Any]:
 
 def test_approve(program: Program, workflow_id: str) -> None:
     """The screen says that it waits and how to approve it; who approved it and why is on record, and it goes on."""
-    words = ("--workflow-id", workflow_id, "--task-queue", program.task_queue, "--plan", TELL)
-    with program.start("make", "a", *words) as making:
+    with making_that_asks(program, workflow_id) as making:
         said = until(making, "waits for approval until")
         assert f"toy approve {workflow_id} --step tell_world#1" in said
         shown = waiting(program, workflow_id)
@@ -50,8 +66,7 @@ def test_approve(program: Program, workflow_id: str) -> None:
 
 def test_reject(program: Program, workflow_id: str) -> None:
     """It has failed, with who rejected it and why, and the command that started it ends with 1."""
-    words = ("--workflow-id", workflow_id, "--task-queue", program.task_queue, "--plan", TELL)
-    with program.start("make", "a", *words) as making:
+    with making_that_asks(program, workflow_id) as making:
         waiting(program, workflow_id)
         rejected = program.run("reject", workflow_id, "--who", "ben", "--note", "too early")
         assert rejected.code == 0, rejected
