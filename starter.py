@@ -98,7 +98,10 @@ def provision(
     webhook: Annotated[str, typer.Option(help="The chat webhook, as the worker calls it.")] = "ops",
     text: Annotated[str | None, typer.Option(help="What the chat is told.")] = None,
     pre_approve: Annotated[
-        list[str] | None, typer.Option(help=f"A tool that may run although it can't be undone: {GATED}.")
+        list[str] | None,
+        typer.Option(
+            help=f"A tool that may run without asking anybody although it can't be undone: {GATED}."
+        ),
     ] = None,
     workflow_id: ID = None,
     task_queue: QUEUE = "rescind",

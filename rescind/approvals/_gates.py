@@ -47,7 +47,7 @@ class Gates:
 
     def listen(self) -> None:
         """Take the Updates `approve` and `reject`, unless the workflow has its own; no event is written."""
-        if any(workflow.get_update_handler(each) for each in Verdict):
+        if any(workflow.get_update_handler(each) is not None for each in Verdict):
             return
         self._listens = True
         workflow.set_update_handler(Verdict.APPROVE, self._approve, validator=self._refuse_approve)

@@ -1,6 +1,7 @@
 """Points of no return on a real server: what people say, what is done then, and what is on record."""
 
 import pytest
+from temporalio.api.sdk.v1 import WorkflowMetadata
 from temporalio.client import WorkflowExecutionStatus
 
 from rescind import SagaState
@@ -50,8 +51,8 @@ async def test_what_people_see_in_the_web_ui(sagas: Sagas, world: World) -> None
     """The workflow's current details are a Markdown table of what is asked, and it is found by a search attribute."""
     handle, people = await begun(sagas, world, tell=["hello | there"])
     waits = await people.asked("tell_world#1")
-    shown = await handle.query("__temporal_workflow_metadata")
-    text = str(shown["currentDetails"] if isinstance(shown, dict) else shown.current_details)
+    shown = await handle.query("__temporal_workflow_metadata", result_type=WorkflowMetadata)
+    text = shown.current_details
     assert "**waits for approval: tell_world#1**" in text
     assert "hello \\| there" in text
     assert waits.digest in text

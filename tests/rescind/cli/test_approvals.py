@@ -67,7 +67,7 @@ def test_approve(program: Program, workflow_id: str) -> None:
 def test_reject(program: Program, workflow_id: str) -> None:
     """It has failed, with who rejected it and why, and the command that started it ends with 1."""
     with making_that_asks(program, workflow_id) as making:
-        waiting(program, workflow_id)
+        until(making, "waits for approval until")
         rejected = program.run("reject", workflow_id, "--who", "ben", "--note", "too early")
         assert rejected.code == 0, rejected
         assert making.stdout is not None

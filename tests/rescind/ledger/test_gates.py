@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 import pytest
+from pydantic import JsonValue
 
 from rescind._states import Outcome, Repeat
 from rescind.ledger import (
@@ -33,7 +34,7 @@ async def ask(
     people: int = 1,
     seconds: float = 60,
 ) -> GateState | Refusal:
-    shown = {"step": at.key, "workflow": "w", "tool": "test.tool", "request": {}}
+    shown: JsonValue = {"step": at.key, "workflow": "w", "tool": "test.tool", "request": {}}
     return told(await ledger.ask(at, run=run, digest=digest, people=people, seconds=seconds, shown=shown))
 
 
