@@ -50,7 +50,10 @@ def _question(record: Record, waits: Waiting) -> list[str]:
     fields = record.request.items() if isinstance(record.request, dict) else [("request", record.request)]
     facts = [
         ("tool", f"{record.tool} (risk {waits.risk}, can't be undone)"),
-        *((name, to_json(value).decode()) for name, value in list(fields)[:ROWS]),
+        *(
+            (name, value if isinstance(value, str) else to_json(value).decode())
+            for name, value in list(fields)[:ROWS]
+        ),
         ("approved by", f"{'; '.join(waits.given) or 'nobody'}; it takes {in_people(waits.people)}"),
         ("until", f"{waits.until:%Y-%m-%d %H:%M:%S} UTC"),
         ("digest", waits.digest),

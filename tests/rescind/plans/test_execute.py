@@ -198,13 +198,13 @@ async def test_a_plan_that_is_refused(plans: Plans) -> None:
     steps = [
         plans.make("a"),
         plans.make("b", tool="toy.make_think"),
-        plans.named("t", "x", tool="toy.tell_world"),
+        plans.make("c", "d"),
     ]
     plan = Plan.model_validate({"steps": steps})
     failure = await plans.sagas.failure(await plans.begin(PlanOrder(plan=plan)))
     assert failure.type == "PlanRefused"
     problems = [Problem.model_validate(each) for each in failure.details]
-    assert [each.place for each in problems] == ["/steps/1/tool", "/steps/2/tool"]
+    assert [each.place for each in problems] == ["/steps/1/tool", "/steps/2/needs/0"]
     assert "Nearest: toy.make_thing" in failure.message
     assert plans.world.log == []
 
