@@ -43,7 +43,7 @@ async def test_approved(sagas: Sagas, world: World) -> None:
     assert "'who': 'anna'" in begin
     assert "'note': 'go ahead'" in begin
     assert await lines(sagas, handle) == ["ask", "approve"]
-    assert await sagas.ledger.verify_journal(view.id) is None
+    assert (await sagas.ledger.verify(view.id)).differences == []
     assert await sagas.ledger.gates(view.id) == []
 
 

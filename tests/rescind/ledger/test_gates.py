@@ -170,7 +170,7 @@ async def test_a_saga_that_is_not_open(ledger: Ledger, address: At) -> None:
     assert await ask(ledger, at) is Refusal.SAGA_NOT_OPEN
     assert await say(ledger, at) is Refusal.SAGA_NOT_OPEN
     assert await ledger.gates(at.saga) == []
-    assert await ledger.verify_journal(at.saga) is None
+    assert (await ledger.verify(at.saga)).differences == []
 
 
 async def test_taken_over(ledger: Ledger, address: At) -> None:
