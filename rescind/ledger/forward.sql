@@ -112,6 +112,8 @@ begin
         become.dirty := was.dirty
             or (acted and (was.state <> 'applied' or was.repeat is distinct from 'deduplicated'));
         become.changed := was.changed or attempt_changed;
+        -- What the lookup saw may have been this attempt's work, so another one that reports later has made another.
+        become.found := was.found and not acted;
         return become;
     end if;
     become.fenced := was.fenced or was.state <> 'intended';

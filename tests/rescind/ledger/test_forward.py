@@ -210,6 +210,21 @@ async def test_maker_reports_after_the_lookup(ledger: Ledger, address: At) -> No
     assert await state_of(ledger, at) == ("applied", "sealed")
 
 
+async def test_report_after_the_maker_s(ledger: Ledger, address: At) -> None:
+    """What was found may have been the first reporter's work, so a second report after the undo is another effect."""
+    at = address()
+    await go(ledger, at, Repeat.DEDUPLICATED, ttl=0)
+    await go(ledger, at, Repeat.DEDUPLICATED, ttl=0)
+    await ledger.fence(at)
+    await ledger.settle(at, RecordState.APPLIED, {"id": 1})
+    assert await ledger.finish(at, 2, Outcome.APPLIED) == Finished(RecordState.APPLIED, (1,))
+    attempt = (await undoing(ledger, at)).attempt
+    await ledger.undo_finish(at, attempt, UndoOutcome.UNDONE, EXACT)
+    assert await state_of(ledger, at) == ("undone", "closed")
+    await ledger.finish(at, 1, Outcome.APPLIED)
+    assert await state_of(ledger, at) == ("applied", "unwinding")
+
+
 async def test_doubt_that_dissolves(ledger: Ledger, address: At) -> None:
     """The last unproven attempt's proof of nothing makes an effect in doubt absent."""
     at = address()
