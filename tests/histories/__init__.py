@@ -1,4 +1,4 @@
-"""Histories of real runs of the toy workflows, which every later version of the SDK has to replay."""
+"""Histories of real runs of the toy and the SDK's own workflows, which every later version of the SDK has to replay."""
 
 import json
 from pathlib import Path
@@ -8,6 +8,10 @@ from temporalio.client import WorkflowHistory
 
 FOLDER = Path(__file__).parent
 NAMES = ("success", "undone", "cancelled_in_mid_unwind", "waiting", "in_doubt")
+"""Of the toy workflow MakeThings."""
+
+OTHERS = ("reconciled", "taken_back", "plan_undone", "approved")
+"""Of the workflows Reconcile, UndoSaga and ExecutePlan, and of one with a point of no return."""
 
 
 def recorded(name: str) -> WorkflowHistory:

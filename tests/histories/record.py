@@ -1,4 +1,7 @@
-"""Records the histories: `python -m tests.histories.record`, anew only where a patch has made the old ones moot."""
+"""Records the histories that are missing: `python -m tests.histories.record`.
+
+Delete one to have it recorded anew, which is right only where a patch has made the old one moot.
+"""
 
 import asyncio
 import json
@@ -15,7 +18,13 @@ from embedded import Stack, environment
 from rescind import RescindPlugin
 from rescind.ledger import Ledger
 from rescind.ledger._install import install
-from tests.histories import FOLDER, NAMES
+from rescind.plans import ExecutePlan, PlanOrder
+from rescind.plans import Plan as PlanOfSteps
+from rescind.reconciliation import reconciliation_id
+from rescind.recovery import UndoSagaOrder, start_undo
+from tests.histories import FOLDER, NAMES, OTHERS
+from tests.rescind.approvals.conftest import People
+from tests.rescind.approvals.gated_workflows import Asking, AskPeople
 from tests.rescind.sagas import Handle, Sagas, eventually
 from tests.rescind.toy_workflows import WORKFLOWS, MakeThings, Plan
 from tests.rescind.toy_world import TOOLS, WORLDS
@@ -64,14 +73,70 @@ async def in_doubt(sagas: Sagas) -> Handle:
     return handle
 
 
+async def reconciled(sagas: Sagas) -> Handle:
+    """A reconciliation in which a person says of the step in doubt that it did nothing."""
+    WORLDS["reconciled"].plan["make a"] = ["lose_reply"]
+    plan = Plan(world="reconciled", things=["a"], tool="toy.make_blind")
+    saga = await sagas.start(MakeThings.run, plan)
+    await sagas.failure(saga)
+    handle = sagas.client.get_workflow_handle(reconciliation_id(_inner(saga)))
+    await handle.execute_update("absent", {"step": "make_blind#1", "who": "anna", "note": "it is not there"})
+    await handle.result()
+    return handle
+
+
+async def taken_back(sagas: Sagas) -> Handle:
+    """The undo of a committed saga."""
+    saga = await sagas.start(MakeThings.run, Plan(world="taken_back", things=["a", "b"]))
+    await saga.result()
+    order = UndoSagaOrder(
+        saga=_inner(saga), who="anna", why="regretted", committed=True, task_queue=sagas.task_queue
+    )
+    handle = await start_undo(sagas.client, order, join=True)
+    await handle.result()
+    return handle
+
+
+async def plan_undone(sagas: Sagas) -> Handle:
+    """A plan of two steps that need each other; the second is refused, and the first is undone."""
+    WORLDS["plan_undone"].plan["make b"] = ["refuse"]
+    make = {"tool": "toy.make_thing"}
+    steps = [
+        {"id": "a", "arguments": {"world": "plan_undone", "name": "a"}, **make},
+        {"id": "b", "arguments": {"world": "plan_undone", "name": "b"}, "needs": ["a"], **make},
+    ]
+    order = PlanOrder(plan=PlanOfSteps.model_validate({"steps": steps}))
+    handle = await sagas.client.start_workflow(
+        ExecutePlan.run, order, id=f"plan-{uuid.uuid4()}", task_queue=sagas.task_queue
+    )
+    await sagas.failure(handle)
+    return handle
+
+
+async def approved(sagas: Sagas) -> Handle:
+    """A step that can't be undone waits, and is approved; a later one is done."""
+    handle = await sagas.start(AskPeople.run, Asking(world="approved", before=["a"], after=["b"]))
+    await People(handle).asked("tell_world#1")
+    await handle.execute_update("approve", {"step": "tell_world#1", "who": "anna"})
+    await handle.result()
+    return handle
+
+
 RUNS = (success, undone, cancelled_in_mid_unwind, waiting, in_doubt)
+OTHER_RUNS = (reconciled, taken_back, plan_undone, approved)
+
+
+def _inner(handle: Handle) -> str:
+    return f"{handle.id}/{handle.first_execution_run_id}"
 
 
 async def record() -> None:
-    """Run each and write its history down."""
+    """Run each whose history is not there, and write it down."""
     assert tuple(run.__name__ for run in RUNS) == NAMES
+    assert tuple(run.__name__ for run in OTHER_RUNS) == OTHERS
+    missing = [run for run in (*RUNS, *OTHER_RUNS) if not (FOLDER / f"{run.__name__}.json").exists()]
     async with _sagas() as sagas:
-        for run in RUNS:
+        for run in missing:
             handle = await run(sagas)
             if run is waiting:  # until the task that pushed the wait is in the history
                 await asyncio.sleep(1)
@@ -100,7 +165,7 @@ async def _sagas() -> AsyncGenerator[Sagas]:
         queue = str(uuid.uuid4())
         async with (
             Ledger(names["RESCIND_LEDGER_DSN"], connections=2) as ledger,
-            Worker(client, task_queue=queue, workflows=WORKFLOWS),
+            Worker(client, task_queue=queue, workflows=[*WORKFLOWS, ExecutePlan, AskPeople]),
         ):
             yield Sagas(client, ledger, queue)
 

@@ -10,7 +10,11 @@ from temporalio.worker import Replayer
 from temporalio.workflow import NondeterminismError
 
 from rescind import RescindPlugin, Saga
-from tests.histories import NAMES, recorded
+from rescind.plans import ExecutePlan
+from rescind.reconciliation._workflow import Reconcile
+from rescind.recovery._undo_saga import UndoSaga
+from tests.histories import NAMES, OTHERS, recorded
+from tests.rescind.approvals.gated_workflows import AskPeople
 from tests.rescind.toy_workflows import MakeThings, Plan
 from tests.rescind.toy_world import TOOLS
 
@@ -55,6 +59,14 @@ def replayer(definition: Any) -> Replayer:
 async def test_a_recorded_history(name: str) -> None:
     """The code of today takes the same way through it."""
     await replayer(MakeThings).replay_workflow(recorded(name))
+
+
+@pytest.mark.parametrize(
+    ("name", "definition"), list(zip(OTHERS, (Reconcile, UndoSaga, ExecutePlan, AskPeople), strict=True))
+)
+async def test_a_recorded_history_of_another_workflow(name: str, definition: type) -> None:
+    """The SDK's own workflows, and a saga that waited for a person, take the same way, too."""
+    await replayer(definition).replay_workflow(recorded(name))
 
 
 @pytest.mark.parametrize("name", NAMES)
