@@ -113,8 +113,8 @@ async def judge_all(
     async with Ledger(stack["RESCIND_LEDGER_DSN"], connections=2) as ledger:
         for one in ended:
             view = await saga_view(ledger, client, one.saga)
+            assert (await ledger.verify(view.id)).differences == []
             verdicts.append(judge(one, changes[one.cell.name], whole[one.cell.deployment], view))
-        assert (await ledger.verify()).differences == []
     return Outcome(verdicts, changes[""])
 
 

@@ -31,7 +31,7 @@ async def paging(
     stack_environment: dict[str, str], ledger_dsn: str, ledger: Ledger, task_queue: str, page: int
 ) -> AsyncIterator[Sagas]:
     """Sagas of a worker, without a workflow cache, that undoes small pages."""
-    plugin = RescindPlugin(TOOLS, ledger=ledger_dsn, undo_page=page)
+    plugin = RescindPlugin(TOOLS, ledger=ledger_dsn, undo_page=page, sweeping=None)
     client = await Client.connect(stack_environment["TEMPORAL_ADDRESS"], plugins=[plugin])
     cached = 100 if SOAK else 0  # without one, two thousand steps would be replayed at each of them
     async with Worker(client, task_queue=task_queue, workflows=WORKFLOWS, max_cached_workflows=cached):

@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 
 from embedded import NotLoopbackError, Stack, StandInError, environment
-from embedded.environment import only
+from embedded.environment import SOCKET_VARIABLE, only
 from embedded.git import git
 from embedded.world import difference, listing, snapshot
 
@@ -26,6 +26,7 @@ def settings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     """Stand-ins of this module's own, with something in each."""
     with Stack(tmp_path_factory.mktemp("world"), ui_port=0) as stack:
         made = environment(stack.description)
+        made.pop(SOCKET_VARIABLE, None)  # others use the machine's Docker engine meanwhile
         statement(made, "create table orders (id int primary key, note text default 'none')")
         statement(made, "insert into orders values (1), (2)")
         s3, ecs = clients(made)

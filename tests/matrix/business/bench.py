@@ -79,7 +79,6 @@ async def run_cells(cells: Sequence[Cell], stack: dict[str, str]) -> Batch:
                     client, task_queue=bench.queue, workflows=[TakeAndGiveBack], activities=told
                 ):
                     ended = await bench.run(cases)
-                assert (await ledger.verify()).differences == []
             await _quiet(sandbox)
             after = await asyncio.to_thread(snapshot, stack)
             had = await history(sandbox)
@@ -122,6 +121,7 @@ class Bench:
             await self._end(running)
             saga = f"{handle.id}/{handle.first_execution_run_id}"
             view = await saga_view(self._ledger, self._client, saga)
+            assert (await self._ledger.verify(view.id)).differences == []
             met, seconds = frozenset(running.met), time.monotonic() - began
             return Ended(case, keys_of(cell.tool, saga), closed, report, met, seconds, view)
 

@@ -48,7 +48,7 @@ FIND_NAMED = Tool(
 @pytest.fixture(scope="session")
 async def client(stack_environment: dict[str, str], ledger_dsn: str) -> Client:
     """A client of the dev server with the plugin, the toy tools, one that is choosy about names, and the yard."""
-    plugin = RescindPlugin([*TOOLS, FIND_NAMED, *YARD], ledger=ledger_dsn)
+    plugin = RescindPlugin([*TOOLS, FIND_NAMED, *YARD], ledger=ledger_dsn, sweeping=None)
     return await Client.connect(stack_environment["TEMPORAL_ADDRESS"], plugins=[plugin])
 
 

@@ -157,9 +157,13 @@ def test_nonsense_is_refused_and_breaks_nothing(plain: Any) -> None:
 
 @pytest.mark.usefixtures("plan_worker")
 async def test_damaged_plans_that_reach_a_worker(plans: Plans) -> None:
-    """Started past every client's check, each of them fails at once, and no tool was called; the sound one was."""
+    """Started past every client's check, each of them fails at once, and no tool was called; the sound one was.
+
+    A step that nobody has approved is no damage there: it waits for people.
+    """
     CALLS.clear()
-    started = [await begun(plans, seed, damage) for seed, damage in enumerate(DAMAGES)]
+    numbered = [(seed, damage) for seed, damage in enumerate(DAMAGES) if damage is not nobody_asked]
+    started = [await begun(plans, seed, damage) for seed, damage in numbered]
     for handle in started:
         with pytest.raises(WorkflowFailureError) as failed:
             await handle.result()

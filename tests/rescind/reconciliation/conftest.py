@@ -36,7 +36,7 @@ def posts() -> Iterator[Receiver]:
 @pytest.fixture(scope="session")
 async def client(stack_environment: dict[str, str], ledger_dsn: str, posts: Receiver) -> Client:
     """A client whose reconciliations do nothing by themselves within a test, beside the first alert."""
-    plugin = RescindPlugin(TOOLS, ledger=ledger_dsn, alerts=[Webhook(posts.url)], pace=PATIENT)
+    plugin = RescindPlugin(TOOLS, ledger=ledger_dsn, alerts=[Webhook(posts.url)], pace=PATIENT, sweeping=None)
     return await Client.connect(stack_environment["TEMPORAL_ADDRESS"], plugins=[plugin])
 
 
@@ -44,7 +44,7 @@ async def client(stack_environment: dict[str, str], ledger_dsn: str, posts: Rece
 async def hasty_client(stack_environment: dict[str, str], ledger_dsn: str, posts: Receiver) -> Client:
     """A client whose reconciliations try again every second, and that has a channel which never works."""
     channels: list[AlertChannel] = [Broken(), Webhook(posts.url)]
-    plugin = RescindPlugin(TOOLS, ledger=ledger_dsn, alerts=channels, pace=HASTY)
+    plugin = RescindPlugin(TOOLS, ledger=ledger_dsn, alerts=channels, pace=HASTY, sweeping=None)
     return await Client.connect(stack_environment["TEMPORAL_ADDRESS"], plugins=[plugin])
 
 
