@@ -6,6 +6,7 @@ import time
 import uuid
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 
 import httpx
 import pytest
@@ -29,13 +30,14 @@ expect.set_options(timeout=60_000)
 
 
 @pytest.fixture
-def page() -> Iterator[Page]:
-    """A page of a browser that reaches loopback only."""
+def page(tmp_path: Path) -> Iterator[Page]:
+    """A page of a browser that reaches loopback only; its last picture is kept with the test's files."""
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=list(OPTIONS))
         opened = browser.new_page(viewport={"width": 1500, "height": 1700})
         opened.set_default_timeout(60_000)
         yield opened
+        opened.screenshot(path=tmp_path / "page.png")
         browser.close()
 
 
