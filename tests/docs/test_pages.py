@@ -2,12 +2,15 @@
 
 import subprocess
 import sys
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from temporalio.client import Client
 
 from embedded import Description
 from rescind.ledger import install
+from rescind.recovery._sweeping import SWEEP_ID
 from tests.docs.pages import ROOT, quotations, text, unaccounted, write_files
 
 PAGES = ("README.md", "docs/tutorial.md")
@@ -80,6 +83,15 @@ def test_the_readme_s_tool_and_workflow(folder: Path, stack_environment: dict[st
     assert printed == ["[101, 102]", "SagaUndone", "[(101,), (102,)]"]
 
 
+@pytest.fixture
+async def no_sweeper_stays(stack_environment: dict[str, str]) -> AsyncIterator[None]:
+    """A worker with the plugin's own settings makes a schedule, which would sweep other tests' sagas."""
+    yield
+    client = await Client.connect(stack_environment["TEMPORAL_ADDRESS"])
+    await client.get_schedule_handle(SWEEP_ID).delete()
+
+
+@pytest.mark.usefixtures("no_sweeper_stays")
 def test_the_tutorial_prints_what_it_says(folder: Path, stack_environment: dict[str, str]) -> None:
     """The last command's output is the one on the page."""
     write_files("docs/tutorial.md", folder)
