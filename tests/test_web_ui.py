@@ -69,7 +69,7 @@ def test_a_saga_under_way(application: Application, stack: Description, page: Pa
         application.started("starter.py", "trip", "--trip", name, *words, *to) as starter,
     ):
         wait_until_asked(application, fault)
-        page.goto(f"{stack.web_ui}/namespaces/default/workflows/trip-{name}")
+        show(page, f"{stack.web_ui}/namespaces/default/workflows/trip-{name}")
         _, _, current = metadata(page)
         expect(row(current, "book_flight#1")).to_contain_text("applied")
         expect(row(current, "book_room#1")).to_contain_text("intended")
@@ -80,6 +80,18 @@ def test_a_saga_under_way(application: Application, stack: Description, page: Pa
         _, _, current = metadata(page)
         expect(row(current, "book_flight#1")).to_contain_text("undone: residue")
         expect(row(current, "book_room#1")).to_contain_text("absent")
+
+
+def show(page: Page, address: str) -> None:
+    """Open a workflow's page; the Web UI looks it up in the server's list, which may be some seconds behind."""
+    missing, limit = page.get_by_text("Error: 404"), time.monotonic() + 60
+    while True:
+        page.goto(address)
+        page.get_by_text("User Metadata").or_(missing).first.wait_for()
+        if not missing.count():
+            return
+        assert time.monotonic() < limit, "the Web UI does not find the workflow"
+        time.sleep(0.5)
 
 
 def metadata(page: Page) -> list[FrameLocator]:
