@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from temporalio import activity
@@ -26,30 +26,19 @@ def approval_activities(bench: Bench) -> list[Callable[..., Any]]:
             "tool": order.tool,
             "request": order.request,
         }
-        try:
-            answer = await bench.ledger.ask(
-                bench.address(order),
-                run=info.workflow_run_id or "",
-                digest=approval_digest(order.tool, order.request, order.key),
-                people=order.people,
-                seconds=order.seconds,
-                shown=shown,
-            )
-        except TakenOver as error:
-            raise taken_over(error) from error
-        if isinstance(answer, Refused):
-            raise refused_by_ledger(answer, order.step)
-        return _standing(answer)
+        asked = bench.ledger.ask(
+            bench.address(order),
+            run=info.workflow_run_id or "",
+            digest=approval_digest(order.tool, order.request, order.key),
+            people=order.people,
+            seconds=order.seconds,
+            shown=shown,
+        )
+        return await _answered(asked, order)
 
     @activity.defn(name=LOOK)
     async def look(order: AskOrder) -> Standing:
-        try:
-            answer = await bench.ledger.look_at_gate(bench.address(order))
-        except TakenOver as error:
-            raise taken_over(error) from error
-        if isinstance(answer, Refused):
-            raise refused_by_ledger(answer, order.step)
-        return _standing(answer)
+        return await _answered(bench.ledger.look_at_gate(bench.address(order)), order)
 
     @activity.defn(name=DECIDE)
     async def decide(order: DecideOrder) -> Standing:
@@ -69,6 +58,16 @@ def approval_activities(bench: Bench) -> list[Callable[..., Any]]:
         return _standing(answer)
 
     return [ask, look, decide]
+
+
+async def _answered(asked: Awaitable[GateAnswer | Refused], order: AskOrder) -> Standing:
+    try:
+        answer = await asked
+    except TakenOver as error:
+        raise taken_over(error) from error
+    if isinstance(answer, Refused):
+        raise refused_by_ledger(answer, order.step)
+    return _standing(answer)
 
 
 def _standing(answer: GateAnswer) -> Standing:

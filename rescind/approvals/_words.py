@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from pydantic_core import to_json
+from pydantic import BaseModel, ConfigDict, Field
 from temporalio.exceptions import ApplicationError
 
 from rescind._catalogue import AnyTool
+from rescind._persons_word import word_of
 from rescind._record import Waiting
 from rescind._tool import Risk
 
@@ -57,15 +57,7 @@ def heard(verdict: Verdict, said: object) -> Opinion:
     Raises:
         ApplicationError: It is not what the Update takes; the message names every problem.
     """
-    try:
-        opinion = Opinion.model_validate_json(to_json(said))
-    except ValidationError as error:
-        problems = "; ".join(
-            f"{'.'.join(map(str, each['loc'])) or 'the whole'}: {each['msg']}" for each in error.errors()
-        )
-        raise not_taken(
-            f'{verdict} takes one JSON object, {{"step": "...", "who": "...", "note": "..."}}; {problems}'
-        ) from None
+    opinion = word_of(Opinion, verdict, said, not_taken)
     if opinion.step is None and opinion.digest is None:
         raise not_taken(f"{verdict} has to name the step, or the digest of what is meant")
     if verdict is Verdict.REJECT and opinion.note is None:

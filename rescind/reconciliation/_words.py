@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pydantic import ValidationError
-from pydantic_core import to_json
 from temporalio.exceptions import ApplicationError
 
+from rescind._persons_word import word_of
 from rescind._states import RecordState
 from rescind.ledger import HowOpen
 from rescind.reconciliation._case import OpenStep, Verb, Word
@@ -54,15 +53,7 @@ def heard(verb: Verb, said: object) -> Word:
     Raises:
         ApplicationError: It is not what the Update takes; the message names every problem.
     """
-    try:
-        word = Word.model_validate_json(to_json(said))
-    except ValidationError as error:
-        problems = "; ".join(
-            f"{'.'.join(map(str, each['loc'])) or 'the whole'}: {each['msg']}" for each in error.errors()
-        )
-        raise not_taken(
-            f'{verb} takes one JSON object, {{"step": "...", "who": "...", "note": "..."}}; {problems}'
-        ) from None
+    word = word_of(Word, verb, said, not_taken)
     if verb in _NOTED and word.note is None:
         raise not_taken(f"{verb} needs a note: what was done, or why it may stay")
     if verb is not Verb.CONFIRM and word.result is not None:

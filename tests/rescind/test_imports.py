@@ -60,6 +60,7 @@ IN_WORKFLOWS = (
     "_listing.py",
     "_notice.py",
     "_part.py",
+    "_persons_word.py",
     "_record.py",
     "_refusals.py",
     "_reversal.py",
