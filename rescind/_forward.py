@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import suppress
 from typing import Any, NoReturn, assert_never
 
 import stamina
@@ -21,6 +22,8 @@ from rescind._tool import SLACK
 from rescind._wire import PAYLOAD_LIMIT, ForwardOrder, StepAnswer, says_changed
 from rescind.evidence import REFUSED, Evidence, Unproven, weigh
 from rescind.ledger import Busy, EffectFenced, Finished, Go, LedgerUnavailable, Refused, Replay, TakenOver
+
+_RETRYING = stamina.AsyncRetryingCaller(attempts=5, timeout=SLACK).on(LedgerUnavailable)
 
 
 def forward_activity(tool: AnyTool, bench: Bench) -> Any:
@@ -180,16 +183,19 @@ class _Forward:
         error: str | None = None,
     ) -> Finished:
         """Tell the ledger, and try again while it is away: a lost report leaves the attempt unproven."""
-        async for attempt in stamina.retry_context(on=LedgerUnavailable, attempts=6, timeout=SLACK):
-            with attempt:
-                return await self.bench.ledger.finish(
-                    self.at,
-                    self.number,
-                    outcome,
-                    result=result,
-                    changed=changed,
-                    found=found,
-                    late=self.tool.late_for.total_seconds(),
-                    error=error,
-                )
-        raise AssertionError("stamina either returns or raises")
+
+        async def report() -> Finished:
+            return await self.bench.ledger.finish(
+                self.at,
+                self.number,
+                outcome,
+                result=result,
+                changed=changed,
+                found=found,
+                late=self.tool.late_for.total_seconds(),
+                error=error,
+            )
+
+        with suppress(LedgerUnavailable):
+            return await report()
+        return await _RETRYING(report)
