@@ -1,5 +1,6 @@
 """The Temporal Web UI as the dashboard of a saga, in a real browser."""
 
+import json
 import shutil
 import subprocess
 import time
@@ -14,7 +15,7 @@ from playwright.sync_api import FrameLocator, Locator, Page, expect, sync_playwr
 
 from embedded import Description
 from embedded.temporal import find_program
-from tests.application import Application
+from tests.application import Application, until
 
 CHROMIUM = shutil.which("chromium")
 OPTIONS = (
@@ -80,6 +81,45 @@ def test_a_saga_under_way(application: Application, stack: Description, page: Pa
         _, _, current = metadata(page)
         expect(row(current, "book_flight#1")).to_contain_text("undone: residue")
         expect(row(current, "book_room#1")).to_contain_text("absent")
+
+
+def test_approving_by_the_form(application: Application, stack: Description, page: Page) -> None:
+    """The details show what is asked; the form shows why a word is not taken, and with a right one the saga goes on."""
+    name = f"ui-{uuid.uuid4().hex[:8]}"
+    words = ("provision", "--name", name, "--on", "ecs", "--task-queue", application.task_queue)
+    with application.started("starter.py", *words) as starter:
+        until(starter, "waits for approval until")
+        show(page, f"{stack.web_ui}/namespaces/default/workflows/provision-{name}")
+        _, _, current = metadata(page)
+        expect(row(current, "chat.notify (risk high, can’t be undone)")).to_be_attached()
+        expect(row(current, f"The environment {name} is there.").last).to_contain_text("text")
+        word = json.loads(current.locator("code").last.inner_text())
+        choose(page, "approve")
+        send(page, word | {"step": 7})
+        expect(page.get_by_text("step: Input should be a valid string. Nothing was changed")).to_be_visible()
+        send(page, word | {"who": "anna"})
+        expect(page.get_by_role("button", name="Submit")).to_have_count(0)
+        said, _ = starter.communicate(timeout=60)
+        assert "done: every step stands" in said
+        page.reload()
+        _, _, current = metadata(page)
+        expect(row(current, "notify#1")).to_contain_text("applied")
+
+
+def choose(page: Page, update: str) -> None:
+    """Open the form for an Update of this name."""
+    page.get_by_role("button", name="More Actions").click()
+    page.get_by_role("menuitem", name="Send an Update").click()
+    page.get_by_role("button", name="Select an Update").click()
+    page.get_by_role("option", name=update).click()
+
+
+def send(page: Page, word: dict[str, object]) -> None:
+    """Send what the form has chosen with this argument."""
+    data = page.get_by_role("textbox", name="Data")
+    data.fill(json.dumps(word))
+    data.blur()  # the form tidies the JSON when its field is left, and moves Submit from under the mouse
+    page.get_by_role("button", name="Submit").click()
 
 
 def show(page: Page, address: str) -> None:
