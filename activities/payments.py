@@ -10,6 +10,7 @@ from temporalio import activity
 from activities._http import ask, read_fresh
 from activities.settings import settings
 from rescind import Absent, Applied, Call, Repeat, Request, Result, Risk, Tool, Unknown
+from rescind.evidence import Refused
 from rescind.evidence.http import proves
 
 _BANK = "the bank"
@@ -42,6 +43,12 @@ class _Made(BaseModel):
     currency: str
 
 
+class _Funds(BaseModel):
+    model_config = ConfigDict(extra="ignore")
+
+    available: bool
+
+
 @activity.defn
 async def transfer_money(call: Call[TransferMoney]) -> Transfer:
     """Transfer it; the bank transfers once for each key, however often it is asked."""
@@ -57,11 +64,21 @@ async def find_transfer(call: Call[TransferMoney]) -> Applied[Transfer] | Absent
     return Applied(result=_transfer(answer.read(_Made))) if answer.status == 200 else Absent()
 
 
+@activity.defn
+async def funds_are_there(call: Call[TransferMoney]) -> None:
+    """Ask the bank whether the source has the amount now; people may have thought about it for a day."""
+    wanted = call.request
+    answer = await read_fresh(_BANK, _funds_url(wanted.source), params={"amount": str(wanted.amount)})
+    if not answer.read(_Funds).available:
+        raise Refused(f"{wanted.source} has less than {wanted.amount} {wanted.currency} by now")
+
+
 TRANSFER_MONEY: Tool[TransferMoney, Transfer] = Tool(
     name="payments.transfer",
     description="Transfer money from one bank account to another. It can't be taken back.",
     forward=transfer_money,
     lookup=find_transfer,
+    check=funds_are_there,
     risk=Risk.CRITICAL,
     repeat=Repeat.DEDUPLICATED,
     timeout=timedelta(seconds=10),
@@ -72,8 +89,15 @@ TRANSFER_MONEY: Tool[TransferMoney, Transfer] = Tool(
 
 
 def _url(*parts: str) -> str:
-    base = settings().required("payments_url").rstrip("/")
-    return "/".join((base, "transfers", *(quote(part, safe="") for part in parts)))
+    return "/".join((_base(), "transfers", *(quote(part, safe="") for part in parts)))
+
+
+def _funds_url(account: str) -> str:
+    return f"{_base()}/accounts/{quote(account, safe='')}/funds"
+
+
+def _base() -> str:
+    return settings().required("payments_url").rstrip("/")
 
 
 def _transfer(made: _Made) -> Transfer:

@@ -51,10 +51,10 @@ def _classes(tool: Tool[Any, Any]) -> Iterator[str]:
             "it has a compensate activity and is not declared reversible, and that is declared, never derived; "
             "write is_reversible=True, or take compensate away"
         )
-    if tool.read_only and (tool.is_reversible or tool.retriable or tool.lookup is not None):
+    if tool.read_only and (tool.is_reversible or tool.retriable or tool.lookup or tool.check):
         yield (
-            "it is read-only, so there is nothing to undo, to repeat or to look up; take is_reversible, retriable "
-            "and lookup away, or read_only"
+            "it is read-only, so there is nothing to undo, to repeat, to look up or to check before; take "
+            "is_reversible, retriable, lookup and check away, or read_only"
         )
     if not (tool.read_only or tool.is_reversible) and tool.risk not in ("high", "critical"):
         yield (
@@ -87,7 +87,7 @@ def _things(tool: Tool[Any, Any]) -> Iterator[str]:
 
 def _activities(tool: Tool[Any, Any]) -> Iterator[str]:
     read: dict[str, Signature] = {}
-    for role in ("forward", "compensate", "lookup"):
+    for role in ("forward", "compensate", "lookup", "check"):
         activity = getattr(tool, role)
         problems = [] if activity is None else list(_activity(activity))
         yield from (f"{role}: {problem}" for problem in problems)
@@ -102,7 +102,7 @@ def _activities(tool: Tool[Any, Any]) -> Iterator[str]:
     if "forward" in read:
         yield from _forward(read["forward"])
         if _is_sound(read["forward"]):
-            yield from _undo_pair(read)
+            yield from _beside_forward(read)
 
 
 def _is_sound(forward: Signature) -> bool:
@@ -127,7 +127,7 @@ def _forward(forward: Signature) -> Iterator[str]:
         yield from _payloads.problems(forward.returns, "result")
 
 
-def _undo_pair(read: dict[str, Signature]) -> Iterator[str]:
+def _beside_forward(read: dict[str, Signature]) -> Iterator[str]:
     request, result = read["forward"].parameter_arguments[0], read["forward"].returns
     if undo := read.get("compensate"):
         if undo.parameter_origin is not Receipt or undo.parameter_arguments != (request, result):
@@ -137,13 +137,20 @@ def _undo_pair(read: dict[str, Signature]) -> Iterator[str]:
             )
         if undo.returns is not Restoration:
             yield f"compensate: it returns {shown(undo.returns)}; it has to say how well it restored: Restoration"
+    for role in ("lookup", "check"):
+        asked = read.get(role)
+        if asked and (asked.parameter_origin is not Call or asked.parameter_arguments != (request,)):
+            yield f"{role}: it takes {asked.written}; it has to take one Call[{request.__name__}], as forward does"
     if lookup := read.get("lookup"):
-        yield from _lookup(lookup, request, result)
+        yield from _lookup(lookup, result)
+    if (check := read.get("check")) and check.returns is not type(None):
+        yield (
+            f"check: it returns {shown(check.returns)}, which nobody would look at; annotate it with None, and raise "
+            "rescind.evidence.Refused where the call can't succeed any more"
+        )
 
 
-def _lookup(lookup: Signature, request: type[Request], result: type[Result]) -> Iterator[str]:
-    if lookup.parameter_origin is not Call or lookup.parameter_arguments != (request,):
-        yield f"lookup: it takes {lookup.written}; it has to take one Call[{request.__name__}], as forward does"
+def _lookup(lookup: Signature, result: type[Result]) -> Iterator[str]:
     applied: Any = Applied[result]  # type: ignore[valid-type]  # a type of this tool's own, known at run time
     answers = _union(lookup.returns)
     if len(answers) < 2 or not answers <= {applied, Absent, Unknown}:

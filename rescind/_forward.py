@@ -17,6 +17,7 @@ from rescind._calls import Absent, Applied, Call, Result, Unknown
 from rescind._catalogue import AnyTool, activity_names
 from rescind._failures import contract_broken, in_flight, refused_by_ledger, taken_over, too_large, weighed
 from rescind._keys import approval_digest, provider_key, provider_undo_key, request_digest
+from rescind._precondition import ask_before_the_call
 from rescind._states import Outcome, RecordState, Repeat
 from rescind._tool import SLACK
 from rescind._wire import PAYLOAD_LIMIT, ForwardOrder, StepAnswer, says_changed
@@ -114,28 +115,32 @@ class _Forward:
         self.number = begun.attempt
         attempt = Attempt(begun.before, self._store, self.ends, asyncio.get_running_loop())
         try:
-            result, recovered = await self._result(call, attempt, ask=begun.ask)
+            result, recovered = await self._result(call, attempt, begun)
         except Exception as error:  # noqa: BLE001  (whatever a tool raises is weighed, recorded and passed on)
             await self._failed(error)
         return await self._applied(result, recovered=recovered)
 
-    async def _result(self, call: Call[Any], attempt: Attempt, *, ask: bool) -> tuple[Any, bool]:
+    async def _result(self, call: Call[Any], attempt: Attempt, begun: Go) -> tuple[Any, bool]:
         """The call's result, and whether it is that of an earlier attempt, recovered by the lookup."""
-        if ask and (found := await self._found(call, attempt)) is not None:
-            return found, True
-        return await self.bench.run(self.tool.forward, call, attempt, limit=self.limit), False
+        untouched, limit = begun.proven, self.limit
+        if begun.ask:
+            found = await self._found(call, attempt)
+            if isinstance(found, Applied) and not found.partial:
+                return found.result, True
+            untouched = isinstance(found, Absent)
+        if untouched and self.tool.check:
+            limit -= await ask_before_the_call(self.tool, self.bench, call, attempt, limit=limit)
+        return await self.bench.run(self.tool.forward, call, attempt, limit=limit), False
 
-    async def _found(self, call: Call[Any], attempt: Attempt) -> Any:
-        """Ask what became of the earlier attempts; None means that there is something left to do."""
+    async def _found(self, call: Call[Any], attempt: Attempt) -> Applied[Any] | Absent:
+        """Ask what became of the earlier attempts."""
         limit = min(self.limit, self.tool.undo_timeout)
         answer = await self.bench.look_up(self.tool, call, attempt, limit=limit)
-        match answer:
-            case Applied(result=result, partial=False):
-                return result
-            case Applied() | Absent():
-                return None
-            case Unknown(why=why):
-                raise Unproven(f"an earlier attempt may have taken effect, and the lookup can't tell: {why}")
+        if isinstance(answer, Unknown):
+            raise Unproven(
+                f"an earlier attempt may have taken effect, and the lookup can't tell: {answer.why}"
+            )
+        return answer
 
     async def _store(self, before: JsonValue) -> JsonValue:
         return await self.bench.ledger.remember(self.at, self.number, before)

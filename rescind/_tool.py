@@ -23,6 +23,7 @@ if TYPE_CHECKING:  # at run time Pydantic's generic models can't be subscripted 
     Compensate: TypeAlias = Callable[[Receipt[Req, Res]], Awaitable[Restoration] | Restoration]
     Found: TypeAlias = Applied[Res] | Absent | Unknown
     Lookup: TypeAlias = Callable[[Call[Req]], Awaitable[Found[Res]] | Found[Res]]
+    Check: TypeAlias = Callable[[Call[Req]], Awaitable[None] | None]
 
 SLACK = timedelta(seconds=3)
 """What an attempt may take beside the provider's answer: the ledger's statements and the way to the call.
@@ -104,9 +105,9 @@ class Tool(
     extra="forbid",
     arbitrary_types_allowed=True,
 ):
-    """One thing an agent can do: a forward activity, its compensation, and its lookup.
+    """One thing an agent can do: a forward activity, its compensation, its lookup, and perhaps a check before the call.
 
-    The three are ordinary `@activity.defn` functions, `async def` or `def`; a `def` runs in a thread and
+    They are ordinary `@activity.defn` functions, `async def` or `def`; a `def` runs in a thread and
     declares `no_thread_cancel_exception=True`, since an exception thrown into the thread could
     fall between the effect and its record.
 
@@ -116,6 +117,10 @@ class Tool(
         forward: `(Call[Request]) -> Result`.
         compensate: `(Receipt[Request, Result]) -> Restoration`; compares before it undoes, and is idempotent.
         lookup: `(Call[Request]) -> Applied[Result] | Absent | Unknown`.
+        check: `(Call[Request]) -> None`; looks at the world just before the call, after people have approved it, and
+            raises `rescind.evidence.Refused` where the call can't succeed any more. Whatever it raises, the call is
+            not made. It changes nothing, may take half of `timeout`, and is not asked while an earlier attempt may
+            have taken effect, since it could be looking at its own work.
         is_reversible: Declared, never derived: with a compensation True, without one False.
         read_only: It changes nothing; it never enters the stack nor the ledger.
         risk: At least HIGH for a tool that is neither reversible nor read-only.
@@ -143,6 +148,7 @@ class Tool(
     forward: Callable[..., Any]
     compensate: Callable[..., Any] | None = None
     lookup: Callable[..., Any] | None = None
+    check: Callable[..., Any] | None = None
     is_reversible: bool = False
     read_only: bool = False
     risk: Risk = Risk.MEDIUM
@@ -167,6 +173,7 @@ class Tool(
         forward: Forward[Req, Res],
         compensate: Compensate[Req, Res],
         lookup: Lookup[Req, Res] | None = None,
+        check: Check[Req] | None = None,
         is_reversible: Literal[True],
         risk: Risk = Risk.MEDIUM,
         **options: Unpack[ToolOptions],
@@ -179,6 +186,7 @@ class Tool(
         description: str,
         forward: Forward[Req, Res],
         lookup: Lookup[Req, Res] | None = None,
+        check: Check[Req] | None = None,
         is_reversible: Literal[False] = False,
         risk: Literal[Risk.HIGH, Risk.CRITICAL],
         **options: Unpack[ToolOptions],

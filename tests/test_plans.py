@@ -105,6 +105,38 @@ async def test_an_environment_that_fails(at: str, client: Client, application: A
     assert difference(before, application.world()) == []
 
 
+async def test_emptied_while_people_thought(client: Client, application: Application) -> None:
+    """Two people approve a transfer, the account is emptied meanwhile: nothing is sent to the bank, all is undone."""
+    name = uuid.uuid4().hex[:16]
+    source = f"DE05{name.upper()}"
+    pay = {"source": source, "target": "DE02BBBB2", "amount": 4200, "purpose": "rent"}
+    steps = [
+        {"id": "bucket", "tool": "s3.create_bucket", "arguments": {"bucket": f"b-{name}"}},
+        {"id": "rent", "tool": "payments.transfer", "needs": ["bucket"], "arguments": pay},
+    ]
+    before = application.world()
+    running = await client.start_workflow(
+        ExecutePlan.run,
+        PlanOrder(plan=Plan.model_validate({"steps": steps})),
+        id=f"plan-{name}",
+        task_queue=application.task_queue,
+    )
+    await until(lambda: waits(application, running.id))
+    assert application.run("starter.py", "approve", running.id, "--who", "anna").code == 0
+    async with sandbox_of(application.environment) as sandbox:
+        sent = await sandbox.calls("payments.transfer")
+        await sandbox.sold_out("payments", source)
+        assert application.run("starter.py", "approve", running.id, "--who", "ben").code == 0
+        with pytest.raises(WorkflowFailureError) as failed:
+            await running.result()
+        assert await sandbox.calls("payments.transfer") == sent
+    assert isinstance(failed.value.cause, ApplicationError)
+    report = SagaReport.model_validate(failed.value.cause.details[0])
+    assert report.failed_at == "rent#1"
+    assert f"{source} has less than 4200 eur by now (asked before the call" in str(report.error)
+    assert difference(before, application.world()) == []
+
+
 async def test_announced_too_early(client: Client, application: Application) -> None:
     """A person approves the word to the team, then the deployment fails: all else is undone, operations are alerted."""
     name = f"e-{uuid.uuid4().hex[:8]}"

@@ -28,6 +28,7 @@ _HTTP = {
     "sms.list": ("GET", r"/sms/messages"),
     "payments.transfer": ("POST", r"/payments/transfers"),
     "payments.list": ("GET", r"/payments/transfers"),
+    "payments.funds": ("GET", r"/payments/accounts/[^/]+/funds"),
     "payments.find": ("GET", r"/payments/transfers/by-key/[^/]+"),
 }
 STRIPE = {

@@ -59,6 +59,19 @@ async def find_transfer(key: str, storage: Stored) -> Transfer:
     return Transfer.model_validate(found["state"])
 
 
+class Funds(BaseModel):
+    """Whether an account has an amount; the amount that it has is nobody's business."""
+
+    available: bool
+
+
+@routes.get("/accounts/{account}/funds")
+async def confirm_funds(account: str, amount: int, storage: Stored) -> Funds:
+    """Whether the account has this amount now, in the currency's smallest unit."""
+    found = await storage.rows("select left_over from stock where (system, name) = (%s, %s)", SYSTEM, account)
+    return Funds(available=all(row["left_over"] >= amount for row in found))
+
+
 async def _take(connection: Connection, new: NewTransfer) -> None:
     """Takes the amount from the account's balance, where one is known."""
     cursor = await connection.execute(

@@ -142,6 +142,8 @@ def _lines(step: StepPreview) -> list[str]:
     if step.approvals:
         people = "two people" if step.approvals > 1 else "a person"
         lines.append(f"approval: {'given beforehand' if step.pre_approved else f'{people} has to be asked'}")
+    if step.is_checked:
+        lines.append("check: the world is asked just before the call")
     if step.needs:
         lines.append(f"needs: {', '.join(step.needs)}")
     lines += [f"on failure: {visible(each)}" for each in step.otherwise]

@@ -75,10 +75,18 @@ _SENTENCES = {
 
 @dataclass(frozen=True, slots=True)
 class Go:
-    """The attempt is on record and may act; with `ask`, the lookup is asked before the call is sent."""
+    """The attempt is on record and may act.
+
+    Attributes:
+        attempt: Its number.
+        ask: Whether the lookup is asked before the call is sent.
+        proven: Whether every earlier attempt is proven to have done nothing.
+        before: The before-image that an earlier attempt has stored.
+    """
 
     attempt: int
     ask: bool
+    proven: bool
     before: JsonValue
 
 

@@ -82,7 +82,7 @@ class Ledger(Operations):
         )
         match answer["answer"]:
             case "go":
-                return Go(answer["attempt"], answer["ask"], decode(answer["before"]))
+                return Go(answer["attempt"], answer["ask"], answer["proven"], decode(answer["before"]))
             case "replay":
                 return Replay(decode(answer["result"]))
             case "busy":

@@ -65,7 +65,8 @@ begin
     become.landing := greatest(become.landing, in_seconds(ttl));
     this.owner := run;
     perform store('begin', entered, this, was, become, jsonb_build_object('run', run, 'approval', approved));
-    return jsonb_build_object('answer', 'go', 'attempt', become.attempt, 'ask', ask, 'before', become.before);
+    return jsonb_build_object(
+        'answer', 'go', 'attempt', become.attempt, 'ask', ask, 'proven', all_proven, 'before', become.before);
 end $$;
 
 create or replace function remember(

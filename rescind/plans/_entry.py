@@ -52,6 +52,7 @@ class CatalogueEntry(BaseModel):
         risk: How bad it is when it does the wrong thing.
         is_reversible: Whether it has an undo.
         approvals: How many people have to approve a step of it.
+        is_checked: Whether the world is asked just before the call if it can still succeed.
         grade: How well its undo restores; None where there is no undo.
         undo_within: For how long after the commit it can be undone; None is for ever, or never without an undo.
         timeout: How long one attempt may take.
@@ -67,6 +68,7 @@ class CatalogueEntry(BaseModel):
     risk: Risk
     is_reversible: bool
     approvals: int
+    is_checked: bool
     grade: ProvenGrade | None
     undo_within: timedelta | None
     timeout: timedelta
@@ -92,6 +94,7 @@ def entry_of(tool: AnyTool, grade_of: GradeOf = unverified) -> CatalogueEntry:
         risk=tool.risk,
         is_reversible=tool.is_reversible,
         approvals=approvals_for(tool),
+        is_checked=tool.check is not None,
         grade=grade_of(tool.name) if tool.is_reversible else None,
         undo_within=tool.undo_within,
         timeout=tool.timeout,

@@ -47,6 +47,7 @@ class StepPreview(BaseModel):
         undo_within: How long after the plan is done it can be undone; None is for ever.
         approvals: How many people have to approve it.
         pre_approved: Whether that was done beforehand.
+        is_checked: Whether the world is asked just before the call if it can still succeed.
         otherwise: What is tried when it has failed, in words.
         undone: The steps that would be undone if it failed, the first to be undone first; some may not have begun.
         undone_count: How many these are.
@@ -67,6 +68,7 @@ class StepPreview(BaseModel):
     undo_within: timedelta | None
     approvals: int
     pre_approved: bool
+    is_checked: bool
     otherwise: list[str]
     undone: list[str]
     undone_count: int
@@ -139,6 +141,7 @@ class _DryRun:
             undo_within=tool.undo_within,
             approvals=approvals_for(tool),
             pre_approved=tool.name in self._pre_approved,
+            is_checked=tool.check is not None,
             otherwise=[_in_words(each) for each in step.on_failure],
             undone=undone[:MOST],
             undone_count=len(undone),

@@ -9,7 +9,13 @@ import httpx
 import pytest
 
 from activities._http import Unreadable
-from activities.payments import TRANSFER_MONEY, TransferMoney, find_transfer, transfer_money
+from activities.payments import (
+    TRANSFER_MONEY,
+    TransferMoney,
+    find_transfer,
+    funds_are_there,
+    transfer_money,
+)
 from activities.sms import SEND_SMS, SendSms
 from rescind import Absent, Applied, Repeat, Risk, Tool
 from rescind.evidence import REFUSED, Refused, weigh
@@ -120,11 +126,27 @@ async def test_an_account_without_money(sandbox: Sandbox, text: str) -> None:
     assert await find_transfer(call_of(money(text, source))) == Absent()
 
 
+async def test_an_account_that_was_emptied_since(sandbox: Sandbox, text: str) -> None:
+    """The check before the call refuses it, and changes nothing; without an answer it is no verdict."""
+    source = f"DE03{text[:16].upper()}"
+    call = call_of(money(text, source))
+    await funds_are_there(call)
+    await sandbox.misbehave("payments.funds", "unavailable")
+    with pytest.raises(httpx.HTTPStatusError) as away:
+        await funds_are_there(call)
+    assert weigh(away.value, TRANSFER_MONEY.proves).try_again
+    await sandbox.sold_out("payments", source)
+    with pytest.raises(Refused, match=f"{source} has less than 4200 eur by now"):
+        await funds_are_there(call)
+    assert await find_transfer(call) == Absent()
+
+
 def test_two_people_are_asked() -> None:
-    """Both are irreversible and critical; only the bank can be asked afterwards."""
+    """Both are irreversible and critical; only the bank can be asked before and afterwards."""
     for tool in (SEND_SMS, TRANSFER_MONEY):
         assert (tool.is_reversible, tool.risk, tool.repeats) == (False, Risk.CRITICAL, Repeat.DEDUPLICATED)
     assert (SEND_SMS.lookup, TRANSFER_MONEY.lookup) == (None, find_transfer)
+    assert (SEND_SMS.check, TRANSFER_MONEY.check) == (None, funds_are_there)
 
 
 @pytest.mark.parametrize("number", ["0170 1234567", "+0170123456", "+49", ""])

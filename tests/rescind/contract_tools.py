@@ -55,6 +55,22 @@ async def find_paint(_call: Call[Paint]) -> Applied[Painted] | Absent | Unknown:
 
 
 @activity.defn
+async def wall_is_there(_call: Call[Paint]) -> None:
+    """Look whether there is a wall."""
+
+
+@activity.defn
+async def wash_is_there(_call: Call[Wash]) -> None:
+    """Look for another tool."""
+
+
+@activity.defn
+async def is_wall_there(_call: Call[Paint]) -> bool:
+    """Answer with what nobody would look at."""
+    return True
+
+
+@activity.defn
 async def find_paint_only_when_there(_call: Call[Paint]) -> Applied[Painted]:
     """Look at a wall that is always painted."""
     return Applied(result=Painted(layers=1))

@@ -98,13 +98,14 @@ def test_an_irreversible_tool_by_default() -> None:
         {"is_reversible": True, "compensate": wall.unpaint},
         {"retriable": True},
         {"lookup": wall.find_paint},
+        {"check": wall.wall_is_there},
     ],
 )
 def test_a_read_only_tool_with_something_to_undo(mistakes: dict[str, Any]) -> None:
-    """It changes nothing, so nothing of it can be undone, repeated or looked up."""
+    """It changes nothing, so nothing of it can be undone, repeated, looked up or checked before."""
     assert refusal(sound=READ_ONLY, **mistakes) == [
-        "it is read-only, so there is nothing to undo, to repeat or to look up; take is_reversible, retriable and "
-        "lookup away, or read_only"
+        "it is read-only, so there is nothing to undo, to repeat, to look up or to check before; take is_reversible, "
+        "retriable, lookup and check away, or read_only"
     ]
 
 
@@ -229,6 +230,27 @@ def test_a_lookup_with_other_answers(lookup: Callable[..., Any], returned: str) 
     assert refusal(lookup=lookup) == [
         f"lookup: it returns {returned}; it has to be Applied[Painted] | Absent | Unknown or two of them, since with "
         "one answer it could tell nothing"
+    ]
+
+
+def test_a_sound_check() -> None:
+    """It is accepted for a tool with an undo and for one without."""
+    for sound in (SOUND, IRREVERSIBLE):
+        assert declare(sound=sound, check=wall.wall_is_there).check is wall.wall_is_there
+
+
+def test_a_check_for_another_request() -> None:
+    """It is asked about the call that forward is about to be given."""
+    assert refusal(check=wall.wash_is_there) == [
+        "check: it takes (_call: Call[Wash]); it has to take one Call[Paint], as forward does"
+    ]
+
+
+def test_a_check_that_answers() -> None:
+    """A `False` would let the call go; it says no by raising."""
+    assert refusal(check=wall.is_wall_there) == [
+        "check: it returns bool, which nobody would look at; annotate it with None, and raise "
+        "rescind.evidence.Refused where the call can't succeed any more"
     ]
 
 

@@ -111,6 +111,8 @@ async def _make(world: World, request: MakeThing, key: str, behaviour: Behaviour
         raise Refused(f"{request.name} is not allowed")
     if behaviour == "not_now":
         raise NothingHappened("come back later", retry_after=0.1)
+    if behaviour == "fail":
+        raise ConnectionResetError("the provider is away")
     if behaviour == "late":
         asyncio.get_running_loop().call_later(1, world.make, request.name, key)
         await asyncio.sleep(60)
@@ -161,12 +163,30 @@ async def find_thing(call: Call[MakeThing]) -> Applied[Thing] | Absent | Unknown
     return Absent()
 
 
+@activity.defn
+async def may_be_made(call: Call[MakeThing]) -> None:
+    """Look whether the world would have it; it says what is planned, and only then is it in the log."""
+    request, world = call.request, WORLDS[call.request.world]
+    if not world.plan.get(look := f"check {request.name}"):
+        return
+    match world.next(look):
+        case "refuse":
+            raise Refused(f"nobody wants {request.name} any more")
+        case "hang":
+            await asyncio.sleep(60)
+        case "lose_reply":
+            raise ConnectionResetError("the look was not answered")
+        case _:
+            pass
+
+
 MAKE_THING = Tool(
     name="toy.make_thing",
     description="Make a thing; it is taken away again when the saga is undone.",
     forward=make_thing,
     compensate=unmake_thing,
     lookup=find_thing,
+    check=may_be_made,
     is_reversible=True,
     timeout=timedelta(seconds=4),
     undo_timeout=timedelta(seconds=4),
@@ -221,6 +241,7 @@ MAKE_DEDUPLICATED = Tool(
     description="Make a thing at a provider that honours the key.",
     forward=make_deduplicated,
     compensate=unmake_deduplicated,
+    check=may_be_made,
     is_reversible=True,
     repeat=Repeat.DEDUPLICATED,
     timeout=timedelta(seconds=4),
@@ -267,6 +288,7 @@ TELL_WORLD = Tool(
     name="toy.tell_world",
     description="Say something; it can't be unsaid.",
     forward=tell_world,
+    check=may_be_made,
     risk=Risk.HIGH,
 )
 

@@ -41,6 +41,12 @@ Tool(name="wall.hang", description="Looked up with another tool's result.", forw
 
 Tool(name="wall.hang", description="Looked up by its forward.", forward=t.hang, compensate=t.take_down, lookup=t.hang, is_reversible=True)  # E: mypy,pyright
 
+Tool(name="wall.drill", description="Checked for another tool's request.", forward=t.drill, check=t.wall_is_free, risk=Risk.HIGH)  # E: mypy,pyright
+
+Tool(name="wall.hang", description="Checked with an answer.", forward=t.hang, compensate=t.take_down, check=t.is_wall_free, is_reversible=True)  # E: mypy,pyright
+
+Tool(name="wall.look", description="Read-only with a check.", forward=t.hang, check=t.wall_is_free, read_only=True)  # E: mypy,pyright
+
 Tool(name="wall.hang", description="A forward without a key.", forward=t.request_without_key, risk=Risk.HIGH)  # E: mypy,pyright
 
 Tool(name="wall.hang", description="A forward with two parameters.", forward=t.two_parameters, risk=Risk.HIGH)  # E: mypy,pyright

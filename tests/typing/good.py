@@ -11,10 +11,11 @@ from tests.typing.things import Drill, Hang, Hole, Picture
 
 ASYNC = Tool(
     name="wall.hang",
-    description="All three are `async def`.",
+    description="All are `async def`.",
     forward=t.hang,
     compensate=t.take_down,
     lookup=t.find_picture,
+    check=t.wall_is_free,
     is_reversible=True,
     risk=Risk.LOW,
     version=2,
@@ -61,6 +62,7 @@ FOR_EVER_LOOKED_UP = Tool(
     description="Irreversible, and it can be looked up.",
     forward=t.hang,
     lookup=t.find_picture,
+    check=t.wall_is_free_in_thread,
     is_reversible=False,
     risk=Risk.HIGH,
 )

@@ -48,6 +48,22 @@ async def find_picture(call: Call[Hang]) -> Applied[Picture] | Absent | Unknown:
 
 
 @activity.defn
+async def wall_is_free(_call: Call[Hang]) -> None:
+    """Look whether there is room."""
+
+
+@activity.defn(no_thread_cancel_exception=True)
+def wall_is_free_in_thread(_call: Call[Hang]) -> None:
+    """Look whether there is room with a blocking client."""
+
+
+@activity.defn
+async def is_wall_free(call: Call[Hang]) -> bool:
+    """Answer with what nobody would look at."""
+    return bool(call.request.wall)
+
+
+@activity.defn
 async def find_picture_or_absent(_call: Call[Hang]) -> Applied[Picture] | Absent:
     """Look for it, and always know."""
     return Absent()

@@ -208,6 +208,7 @@ HTTP: dict[str, Prepare] = {
     "sms.list": listing("/sms/messages"),
     "payments.transfer": transfer,
     "payments.find": find_transfer,
+    "payments.funds": listing("/payments/accounts/DE02AAAA1/funds?amount=1"),
     "payments.list": listing("/payments/transfers"),
 }
 

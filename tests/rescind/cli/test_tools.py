@@ -27,7 +27,9 @@ def test_the_table() -> None:
     lines = run().stdout.splitlines()
     at = next(number for number, line in enumerate(lines) if line.startswith("toy.tell_world"))
     assert lines[at].split(maxsplit=3)[1:] == ["irreversible", "high", "none; a person is asked"]
-    assert lines[at + 1].strip() == "Say something; it can't be unsaid."
+    assert (
+        lines[at + 1].strip() == "Say something; it can't be unsaid. The world is asked just before the call."
+    )
     assert next(line for line in lines if line.startswith("toy.count_things")).endswith("not needed")
 
 
@@ -38,6 +40,7 @@ def test_json() -> None:
         ("toy.tell_world", "irreversible"),
         ("toy.make_thing", "compensatable"),
     ]
+    assert [each["is_checked"] for each in found] == [True, True]
     assert found[0]["request"]["required"] == ["world", "name"]
     assert "note" in found[0]["result"]["properties"]
 

@@ -27,7 +27,7 @@ At = Callable[..., EffectAddress]
 async def test_first_attempt(ledger: Ledger, address: At) -> None:
     """It is let through without a question, and is on record as unproven with tool, version and run."""
     at = address()
-    assert await begin(ledger, at) == Go(attempt=1, ask=False, before=None)
+    assert await begin(ledger, at) == Go(attempt=1, ask=False, proven=True, before=None)
     view = await ledger.show(at.saga)
     assert view is not None
     row = view.effects[0]
@@ -55,7 +55,7 @@ async def test_refused_attempt_then_another_request(ledger: Ledger, address: At)
     await go(ledger, at)
     await ledger.remember(at, 1, "was there")
     assert await ledger.finish(at, 1, Outcome.REFUSED) == Finished(RecordState.ABSENT, ())
-    assert await begin(ledger, at, digest="other") == Go(2, ask=False, before=None)
+    assert await begin(ledger, at, digest="other") == Go(2, ask=False, proven=True, before=None)
 
 
 async def test_looked_up_while_first_attempt_is_in_flight(ledger: Ledger, address: At) -> None:
@@ -66,14 +66,14 @@ async def test_looked_up_while_first_attempt_is_in_flight(ledger: Ledger, addres
     assert isinstance(busy, Busy)
     assert 0 < busy.wait <= 0.2
     await asyncio.sleep(busy.wait + 0.01)
-    assert await begin(ledger, at) == Go(2, ask=True, before=None)
+    assert await begin(ledger, at) == Go(2, ask=True, proven=False, before=None)
 
 
 async def test_deduplicated_while_first_attempt_is_in_flight(ledger: Ledger, address: At) -> None:
     """The second is let through at once, since the provider honours the key."""
     at = address()
     await go(ledger, at, Repeat.DEDUPLICATED)
-    assert await begin(ledger, at, Repeat.DEDUPLICATED) == Go(2, ask=False, before=None)
+    assert await begin(ledger, at, Repeat.DEDUPLICATED) == Go(2, ask=False, proven=False, before=None)
 
 
 async def test_never_repeated_tool_with_an_unproven_attempt(ledger: Ledger, address: At) -> None:
@@ -88,7 +88,7 @@ async def test_never_repeated_tool_after_a_proof_of_nothing(ledger: Ledger, addr
     at = address()
     await go(ledger, at, Repeat.NEVER)
     await ledger.finish(at, 1, Outcome.NOTHING)
-    assert await begin(ledger, at, Repeat.NEVER) == Go(2, ask=False, before=None)
+    assert await begin(ledger, at, Repeat.NEVER) == Go(2, ask=False, proven=True, before=None)
 
 
 async def test_begin_in_a_saga_that_unwinds(ledger: Ledger, address: At) -> None:
