@@ -207,8 +207,9 @@ class Unfinished:
         owner: Who works on it: a run's id, or who has claimed it.
         quiet: Seconds since the ledger last heard of it.
         standing: Effects that it is not finished with.
-        undoable: Those of them that an undo can still do something about.
+        undoable: Those of them that an undo can still do something about; of a committed saga only those in its part.
         needs_person: Those that need a person.
+        part: The keys of the part that is being undone, while the rest of the saga stays committed.
     """
 
     saga: str
@@ -219,6 +220,7 @@ class Unfinished:
     standing: int
     undoable: int
     needs_person: int
+    part: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,11 +243,21 @@ class EffectOutline:
 
 @dataclass(frozen=True, slots=True)
 class SagaOutline:
-    """A saga and its effects in order; `since_seal` is how many seconds ago it was sealed, None if it never was."""
+    """A saga and its effects in order.
+
+    Attributes:
+        state: Its state.
+        epoch: Its epoch; above 0 somebody has claimed it.
+        owner: Who works on it.
+        part: The keys of the part that is being undone, while the rest of the saga stays committed.
+        since_seal: How many seconds ago it was sealed; None if it never was.
+        effects: The effects.
+    """
 
     state: SagaState
     epoch: int
     owner: str | None
+    part: tuple[str, ...]
     since_seal: float | None
     effects: tuple[EffectOutline, ...]
 
@@ -309,12 +321,13 @@ class SagaSummary:
 
 @dataclass(frozen=True, slots=True)
 class SagaView:
-    """A saga with its effects in order and its journal."""
+    """A saga with its effects in order and its journal; `part` has the keys of the part that is being undone."""
 
     id: str
     state: SagaState
     epoch: int
     owner: str | None
+    part: tuple[str, ...]
     report: JsonValue
     started: datetime
     effects: tuple[EffectView, ...]

@@ -30,6 +30,7 @@ class Operations(Recovery):
             SagaState(row["state"]),
             row["epoch"],
             row["owner"],
+            tuple(row["part"]),
             decode(row["report"]),
             datetime.fromisoformat(row["started"]),
             tuple(_effect(effect) for effect in rows(answer, "effects")),

@@ -31,7 +31,7 @@ _BLANK: Row = {
 }
 """What a row is in all that its first line does not name."""
 
-_NEVER_BEGUN: Row = {"state": "open", "epoch": 0, "owner": None, "report": None}
+_NEVER_BEGUN: Row = {"state": "open", "epoch": 0, "owner": None, "report": None, "part": []}
 """What a saga's row is that was locked for a statement which then changed nothing: it has no line at all."""
 
 _TIMES = frozenset({"started", "landing", "undo_landing"})

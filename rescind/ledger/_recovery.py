@@ -1,5 +1,6 @@
 """What the sweeper and the undo after the fact do with sagas as a whole: look, promote, claim."""
 
+from collections.abc import Iterable
 from typing import cast
 
 from rescind._states import RecordState, SagaState
@@ -27,12 +28,19 @@ class Recovery(People):
         return SagaState(state) if state else None
 
     async def claim(
-        self, saga: str, epoch: int, owner: str, extent: Extent = Extent.UNFINISHED, *, why: str | None = None
+        self,
+        saga: str,
+        epoch: int,
+        owner: str,
+        extent: Extent = Extent.UNFINISHED,
+        *,
+        why: str | None = None,
+        part: Iterable[str] = (),
     ) -> Claimed | Refused:
         """Take a saga over to undo it: everybody in an earlier epoch is locked out.
 
-        It is unwinding from here on; only where a part of a committed saga is undone it stays committed.
-        The same claim sent twice is answered twice.
+        It is unwinding from here on; only where a part of a committed saga is undone it stays committed, and the part
+        is on record until nothing of it stands. The same claim sent twice is answered twice.
 
         Args:
             saga: The saga.
@@ -41,9 +49,11 @@ class Recovery(People):
             extent: UNFINISHED takes no committed saga, so that a sweeper that comes late takes none; WHOLE takes
                 it too; PART takes no other.
             why: For the journal.
+            part: With PART: the keys of its effects.
         """
         answer = await self._call(
-            "select rescind.claim(%s, %s, %s, %s, %s)", (saga, epoch, owner, extent.value, plain(why))
+            "select rescind.claim(%s, %s, %s, %s, %s, %s::text[])",
+            (saga, epoch, owner, extent.value, plain(why), list(part)),
         )
         return Claimed(answer["epoch"]) if answer["answer"] == "claimed" else refused(answer)
 
@@ -84,6 +94,7 @@ class Recovery(People):
             SagaState(answer["state"]),
             answer["epoch"],
             answer["owner"],
+            tuple(answer["part"]),
             answer["since_seal"],
             tuple(_effect(row) for row in rows(answer, "effects")),
         )
@@ -107,6 +118,7 @@ class Recovery(People):
                 row["standing"],
                 row["undoable"],
                 row["needs_person"],
+                tuple(row["part"]),
             )
             for row in rows(answer, "sagas")
         ]

@@ -134,6 +134,9 @@ begin
         if reopened(this, was, become) then
             this.state := 'unwinding';
         end if;
+        if become.state in ('absent', 'undone', 'resolved') then
+            this.part := array_remove(this.part, become.key);
+        end if;
     end if;
     if this.state = 'unwinding' and nothing_stands(this.id) then
         if entered.state <> 'unwinding' then
@@ -147,7 +150,7 @@ begin
     this.n := this.n + 1;
     this.head := line_hash(this.head, this.id, this.n, line_at, line_event, line_body);
     update saga set state = this.state, epoch = this.epoch, owner = this.owner, report = this.report,
-        n = this.n, head = this.head
+        part = this.part, n = this.n, head = this.head
     where id = this.id;
     insert into journal values (this.id, this.n, line_at, line_event, line_body, this.head);
     return this;

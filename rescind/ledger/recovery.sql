@@ -1,7 +1,12 @@
 -- Statements of the sweeper and of the undo after the fact, and the look back at an earlier saga of a workflow id.
 
-drop function if exists claim(text, int, text, boolean);  -- before it had the last two parameters
-drop function if exists sweep(text, int);                 -- before it went on from where it had stopped
+drop function if exists claim(text, int, text, boolean);     -- before it had the last three parameters
+drop function if exists claim(text, int, text, text, text);  -- before a part was on record
+drop function if exists sweep(text, int);                    -- before it went on from where it had stopped
+
+-- The keys of the part of a committed saga that is being undone; `store` takes off what stands no more.
+alter table saga add column if not exists part text[] not null default '{}';
+create index if not exists saga_in_part on saga (id) where part <> '{}';
 
 create or replace function promote(saga_id text) returns jsonb language plpgsql as $$
 declare
@@ -26,7 +31,8 @@ begin
 end $$;
 
 -- `extent`: 'unfinished' takes no committed saga, 'whole' takes one too, 'part' takes only one, and leaves it committed.
-create or replace function claim(saga_id text, caller_epoch int, who text, extent text, why text)
+-- What an earlier claim of a part has left stays on record beside it, and the sweeper undoes it afterwards.
+create or replace function claim(saga_id text, caller_epoch int, who text, extent text, why text, keys text[])
 returns jsonb language plpgsql as $$
 declare
     entered saga := known_saga(saga_id);
@@ -42,7 +48,11 @@ begin
         return refused('saga_committed', 'saga', this.state);
     elsif extent = 'part' and this.state <> 'committed' then
         return refused('not_committed', 'saga', this.state);
-    elsif extent <> 'part' then
+    elsif extent = 'part' then
+        this.part := array(select key from effect as e
+            where e.saga = saga_id and key = any (this.part || keys) and not is_no_op(e)
+              and state not in ('absent', 'undone', 'resolved') order by seq, key);
+    else
         this.state := 'unwinding';
     end if;
     this.epoch := this.epoch + 1;
@@ -65,7 +75,7 @@ $$;
 -- A saga with what each of its effects did.
 create or replace function outline(saga_id text) returns jsonb language sql stable as $$
     select jsonb_build_object(
-        'state', s.state, 'epoch', s.epoch, 'owner', s.owner, 'since_seal', since_seal(s.id),
+        'state', s.state, 'epoch', s.epoch, 'owner', s.owner, 'part', s.part, 'since_seal', since_seal(s.id),
         'effects', (
             select coalesce(jsonb_agg(jsonb_build_object(
                 'key', key, 'seq', seq, 'tool', tool, 'version', version, 'state', state, 'changed', changed,
@@ -75,12 +85,17 @@ create or replace function outline(saga_id text) returns jsonb language sql stab
     from saga as s where s.id = saga_id
 $$;
 
--- The ids of one namespace's sagas that the sweeper has to look at, from `after` on; each half reads its own index.
+-- The ids of one namespace's sagas that the sweeper has to look at, from `after` on; each third reads its own index.
 create or replace function unfinished_ids(namespace_id text, after text, row_limit int) returns setof text
 language sql stable as $$
     (select id from saga
      where id > greatest(after, namespace_id || '/') collate "C" and id < (namespace_id || '0') collate "C"
        and state in ('open', 'sealed', 'unwinding')
+     order by id limit row_limit)
+    union
+    (select id from saga
+     where id > greatest(after, namespace_id || '/') collate "C" and id < (namespace_id || '0') collate "C"
+       and part <> '{}'
      order by id limit row_limit)
     union
     (select distinct saga from effect
@@ -94,12 +109,12 @@ create or replace function sweep(namespace_id text, after text, row_limit int) r
 language sql stable as $$
     select jsonb_build_object('sagas', coalesce(jsonb_agg(found order by found.saga collate "C"), '[]'))
     from (
-        select s.id as saga, s.state, s.epoch, s.owner,
+        select s.id as saga, s.state, s.epoch, s.owner, s.part,
             extract(epoch from clock_timestamp()
                 - greatest(s.started, (select at from journal where saga = s.id and n = s.n)))::float8 as quiet,
             count(e.key) filter (where e.state in ('intended', 'applied', 'undoing', 'stuck', 'in_doubt')) as standing,
-            count(e.key) filter (where e.state in ('intended', 'undoing')
-                or (e.state = 'applied' and not is_no_op(e))) as undoable,
+            count(e.key) filter (where (s.state <> 'committed' or e.key = any (s.part))
+                and (e.state in ('intended', 'undoing') or (e.state = 'applied' and not is_no_op(e)))) as undoable,
             count(e.key) filter (where e.state in ('stuck', 'in_doubt')) as needs_person
         from unfinished_ids(namespace_id, after, row_limit) as chosen (id)
             join saga as s on s.id = chosen.id

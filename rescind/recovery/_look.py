@@ -99,7 +99,7 @@ class Look:
         if running:
             return Owner(Fate.RUNNING, "being undone")
         before = await owner_of(self.client, inner(saga.saga))
-        return Owner(Fate.CLOSED, "left by its undo", before.task_queue)
+        return Owner(Fate.CLOSED, "closed, and its undo has ended half-way", before.task_queue)
 
     async def _act(self, saga: Unfinished, owner: Owner) -> None:
         match owner.fate:
@@ -148,7 +148,7 @@ class Look:
 
     async def _take_back(self, saga: Unfinished, owner: Owner) -> None:
         """Undo what can be undone; what can't is a reconciliation's; a saga of which nothing stands is closed."""
-        if saga.undoable and saga.state is not SagaState.COMMITTED:
+        if saga.undoable:
             await self._undo(saga, owner)
         elif saga.needs_person:
             await self._reconcile(saga)
@@ -158,7 +158,9 @@ class Look:
     async def _undo(self, saga: Unfinished, owner: Owner) -> None:
         name = inner(saga.saga)
         why = f"its workflow is {owner.words}"
-        order = UndoSagaOrder(saga=name, who=_SWEEPER, why=why, task_queue=owner.task_queue)
+        part = tuple(key.removeprefix(f"{name}/") for key in saga.part)
+        steps = part if saga.state is SagaState.COMMITTED else None
+        order = UndoSagaOrder(saga=name, who=_SWEEPER, why=why, steps=steps, task_queue=owner.task_queue)
         await start_undo(self.client, order, join=True)
         self.found.undoing.append(name)
         activity.logger.warning("the saga %s is undone: %s", name, why)

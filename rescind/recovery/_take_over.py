@@ -60,9 +60,10 @@ class TakeOver:
         extent = (
             Extent.PART if order.steps is not None else Extent.WHOLE if order.committed else Extent.UNFINISHED
         )
+        why, part = f"{order.who}: {order.why}", [f"{order.saga}/{step}" for step in order.steps or ()]
         try:
             claim = await self.bench.ledger.claim(
-                self.saga, seen.epoch, undo_id(order.saga), extent, why=f"{order.who}: {order.why}"
+                self.saga, seen.epoch, undo_id(order.saga), extent, why=why, part=part
             )
         except TakenOver as error:
             raise ApplicationError(f"{error}; this undo looks again", type="ClaimedMeanwhile") from error

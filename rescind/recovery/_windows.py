@@ -12,9 +12,11 @@ from rescind.ledger import EffectOutline, SagaOutline
 def window_left(catalogue: Catalogue, saga: SagaOutline, effect: EffectOutline) -> float | None:
     """Seconds in which a step can still be undone, below 0 when they are over; None is for ever.
 
-    It is counted from the seal, by the database's clock. A saga that was never sealed can be undone at any time.
+    It is counted from the seal, by the database's clock. A saga that was never sealed can be undone at any time, and
+    an undo that has begun goes on to its end.
     """
-    if effect.tool not in catalogue or saga.since_seal is None or saga.state is SagaState.UNWINDING:
+    begun = saga.state is SagaState.UNWINDING or effect.key in saga.part
+    if effect.tool not in catalogue or saga.since_seal is None or begun:
         return None
     within = catalogue[effect.tool].undo_within
     return None if within is None else within.total_seconds() - saga.since_seal

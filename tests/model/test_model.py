@@ -20,6 +20,7 @@ from tests.model.programs import TOOLS, RunProgram
 from tests.model.run import Counts, run_batch
 from tests.model.strategies import Scenario, each
 from tests.rescind.conftest import ledger, ledger_dsn
+from tests.rescind.namespaces import new_namespace
 from tests.rescind.sagas import Sagas
 
 __all__ = ["ledger", "ledger_dsn"]
@@ -34,9 +35,10 @@ RESTARTS = 2 * -(-SAGAS // AT_ONCE)
 
 @pytest.fixture(scope="session")
 async def model_client(stack_environment: dict[str, str], ledger_dsn: str) -> Client:
-    """A client with the model's tools."""
+    """A client with the model's tools, in a namespace where the sweeper finds no other sagas."""
     plugin = RescindPlugin(TOOLS.values(), ledger=ledger_dsn, sweeping=None)
-    return await Client.connect(stack_environment["TEMPORAL_ADDRESS"], plugins=[plugin])
+    address = stack_environment["TEMPORAL_ADDRESS"]
+    return await Client.connect(address, namespace=await new_namespace(address, "model"), plugins=[plugin])
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,7 @@ from rescind.ledger import (
     Refused,
     UndoDone,
     UndoGo,
+    Unfinished,
     seal_digest,
 )
 from tests.rescind.ledger.steps import EXACT, applied, begin, go, in_doubt, state_of, stuck, undone
@@ -31,6 +32,11 @@ async def committed(ledger: Ledger, *effects: EffectAddress) -> None:
 def of(saga: str, name: str = "a") -> EffectAddress:
     """The address of an effect in a saga of this id."""
     return EffectAddress(saga, 0, f"{saga}/{name}", (1,))
+
+
+async def found(ledger: Ledger, saga: str) -> list[Unfinished]:
+    """What the sweeper finds of this saga."""
+    return [each for each in await ledger.sweep("namespace", 10_000) if each.saga == saga]
 
 
 async def test_claim_of_a_part(ledger: Ledger, address: At) -> None:
@@ -71,12 +77,27 @@ async def test_part_that_is_stuck_is_tried_again(ledger: Ledger, address: At) ->
     assert isinstance(begun, UndoGo)
     await ledger.undo_finish(at, begun.attempt, UndoOutcome.CONFLICT, error="changed since")
     assert await state_of(ledger, at) == ("stuck", "committed")
-    assert [each.saga for each in await ledger.sweep("namespace", 10_000) if each.saga == at.saga] == [
-        at.saga
-    ]
+    assert [each.saga for each in await found(ledger, at.saga)] == [at.saga]
     assert await ledger.resolve(at, Verdict.RETRY, who="anna") is RecordState.APPLIED
     assert await state_of(ledger, at) == ("applied", "committed")
     assert isinstance(await ledger.undo_begin(at, ttl=1, whole=True), UndoGo)
+
+
+async def test_part_that_is_not_undone_yet(ledger: Ledger, address: At) -> None:
+    """It is on record, and found by the sweeper, until nothing of it stands; also while another part is undone."""
+    saga, (a, b) = address().saga, (address("a").key, address("b").key)
+    await committed(ledger, address("a"), address("b"), address("c"))
+    await ledger.claim(saga, 0, "undo", Extent.PART, part=[a, "no such key"])
+    await ledger.claim(saga, 1, "undo", Extent.PART, part=[b])
+    assert [(each.undoable, each.part) for each in await found(ledger, saga)] == [(2, (a, b))]
+    for name, left in (("b", [(1, (a,))]), ("a", [])):
+        at = address(name, epoch=2)
+        begun = await ledger.undo_begin(at, ttl=1, whole=False)
+        assert isinstance(begun, UndoGo)
+        await ledger.undo_finish(at, begun.attempt, UndoOutcome.UNDONE, EXACT)
+        assert [(each.undoable, each.part) for each in await found(ledger, saga)] == left
+    assert await state_of(ledger, address("c")) == ("applied", "committed")
+    assert (await ledger.verify(saga)).differences == []
 
 
 async def test_part_that_is_given_up(ledger: Ledger, address: At) -> None:

@@ -1,35 +1,19 @@
 """The search attributes: registered where they are missing, refused with the command where that is not possible."""
 
 import asyncio
-import uuid
 
 import pytest
-from google.protobuf.duration_pb2 import Duration
 from temporalio.api.enums.v1 import IndexedValueType
 from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSearchAttributesRequest
-from temporalio.api.workflowservice.v1 import RegisterNamespaceRequest
 from temporalio.client import Client
-from temporalio.service import RPCError
 
 from rescind.reconciliation import SearchAttributesMissing, ensure_search_attributes
+from tests.rescind.namespaces import new_namespace
 
 
-async def fresh_namespace(client: Client, address: str) -> Client:
+async def fresh_namespace(address: str) -> Client:
     """A client of a namespace that was made just now."""
-    name = f"fresh-{uuid.uuid4()}"
-    request = RegisterNamespaceRequest(
-        namespace=name, workflow_execution_retention_period=Duration(seconds=86400)
-    )
-    await client.workflow_service.register_namespace(request)
-    made = await Client.connect(address, namespace=name)
-    async with asyncio.timeout(30):
-        while True:  # the server's own cache has it after some seconds
-            try:
-                await names(made)
-            except RPCError:
-                await asyncio.sleep(0.5)
-            else:
-                return made
+    return await Client.connect(address, namespace=await new_namespace(address, "fresh"))
 
 
 async def names(client: Client) -> set[str]:
@@ -38,16 +22,16 @@ async def names(client: Client) -> set[str]:
     return set((await client.operator_service.list_search_attributes(request)).custom_attributes)
 
 
-async def test_a_fresh_namespace(client: Client, stack_environment: dict[str, str]) -> None:
+async def test_a_fresh_namespace(stack_environment: dict[str, str]) -> None:
     """They are registered, also when two workers start at once."""
-    fresh = await fresh_namespace(client, stack_environment["TEMPORAL_ADDRESS"])
+    fresh = await fresh_namespace(stack_environment["TEMPORAL_ADDRESS"])
     await asyncio.gather(*(ensure_search_attributes(fresh) for _ in range(3)))
     assert {"RescindSaga", "RescindSeverity"} <= await names(fresh)
 
 
-async def test_where_they_can_not_be_registered(client: Client, stack_environment: dict[str, str]) -> None:
+async def test_where_they_can_not_be_registered(stack_environment: dict[str, str]) -> None:
     """The start is refused with the command that registers them: this server has no keyword left."""
-    fresh = await fresh_namespace(client, stack_environment["TEMPORAL_ADDRESS"])
+    fresh = await fresh_namespace(stack_environment["TEMPORAL_ADDRESS"])
     keyword = IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD
     request = AddSearchAttributesRequest(
         namespace=fresh.namespace, search_attributes={f"Taken{number}": keyword for number in range(10)}

@@ -1,17 +1,13 @@
 """The ledger is restored from an older backup: it is noticed, and brought back in step before effects start again."""
 
 import asyncio
-import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 
 import psycopg
 import pytest
-from google.protobuf.duration_pb2 import Duration
-from temporalio.api.workflowservice.v1 import RegisterNamespaceRequest
 from temporalio.client import Client
-from temporalio.service import RPCError
 from temporalio.worker import Worker
 
 from rescind import RescindPlugin
@@ -20,6 +16,7 @@ from rescind.cli._restored import in_step
 from rescind.ledger import Ledger, LedgerBehind, install
 from rescind.recovery import Sweeping, remembered
 from tests.rescind.ledger.postgres import Server as Postgres
+from tests.rescind.namespaces import new_namespace
 from tests.rescind.sagas import Sagas, eventually, until
 from tests.rescind.toy_workflows import WORKFLOWS, MakeThings, Plan
 from tests.rescind.toy_world import TOOLS, World
@@ -57,23 +54,9 @@ def ledgers() -> Iterator[Ledgers]:
 @pytest.fixture
 async def own(stack_environment: dict[str, str], ledgers: Ledgers) -> Client:
     """A client in a namespace of its own, whose sweeper looks every second."""
-    address, namespace = stack_environment["TEMPORAL_ADDRESS"], f"restored-{uuid.uuid4().hex[:8]}"
-    bare = await Client.connect(address)
-    request = RegisterNamespaceRequest(
-        namespace=namespace, workflow_execution_retention_period=Duration(seconds=86400)
-    )
-    await bare.workflow_service.register_namespace(request)
+    address = stack_environment["TEMPORAL_ADDRESS"]
     plugin = RescindPlugin(TOOLS, ledger=ledgers.dsn, sweeping=Sweeping(every=timedelta(seconds=1)))
-    client = await Client.connect(address, namespace=namespace, plugins=[plugin])
-
-    async def is_there() -> bool:
-        try:
-            return [_ async for _ in client.list_workflows("", limit=1)] == []
-        except RPCError:
-            return False
-
-    await until(is_there)
-    return client
+    return await Client.connect(address, namespace=await new_namespace(address, "restored"), plugins=[plugin])
 
 
 async def looked(client: Client, times: int) -> None:

@@ -19,11 +19,13 @@ from tests.rescind.toy_world import MAKE_BLIND, MAKE_THING, TOOLS, World
 
 @asynccontextmanager
 async def worker_with(
-    environment: dict[str, str], dsn: str, queue: str, tools: Iterable[AnyTool]
+    beside: Client, dsn: str, queue: str, tools: Iterable[AnyTool]
 ) -> AsyncGenerator[Client]:
     """A worker of these tools, which works on nobody else's operations."""
     plugin = RescindPlugin(tools, ledger=dsn, sweeping=None, operations=False)
-    client = await Client.connect(environment["TEMPORAL_ADDRESS"], plugins=[plugin])
+    client = await Client.connect(
+        beside.service_client.config.target_host, namespace=beside.namespace, plugins=[plugin]
+    )
     async with Worker(client, task_queue=queue, workflows=WORKFLOWS, max_cached_workflows=0):
         yield client
 
@@ -60,16 +62,14 @@ async def no_reconciliation(sagas: Sagas, handle: Handle) -> None:
     ).terminate()
 
 
-async def test_window_is_over(
-    sagas: Sagas, world: World, stack_environment: dict[str, str], ledger_dsn: str, toy_worker: Worker
-) -> None:
+async def test_window_is_over(sagas: Sagas, world: World, ledger_dsn: str, toy_worker: Worker) -> None:
     """It is refused and nothing is claimed or touched; before that it is undone."""
     within = timedelta(seconds=1)
     tools = but(MAKE_THING.model_copy(update={"undo_within": within}), MAKE_THING.name)
     queue = f"{sagas.task_queue}-windows"
     handle = await made(sagas, world)
     await asyncio.sleep(1.2)
-    async with worker_with(stack_environment, ledger_dsn, queue, tools):
+    async with worker_with(sagas.client, ledger_dsn, queue, tools):
         cause = await sagas.failure(await start_undo(sagas.client, order(handle, queue), join=False))
     assert cause.type == "UndoRefused"
     assert "the time to undo it is over: make_thing#1 (toy.make_thing) could be undone until" in cause.message
@@ -78,12 +78,12 @@ async def test_window_is_over(
 
 
 async def test_tool_that_nobody_knows(
-    sagas: Sagas, world: World, stack_environment: dict[str, str], ledger_dsn: str, toy_worker: Worker
+    sagas: Sagas, world: World, ledger_dsn: str, toy_worker: Worker
 ) -> None:
     """Its steps are stuck with a message, at once, and stay as they are."""
     queue = f"{sagas.task_queue}-without"
     handle = await made(sagas, world)
-    async with worker_with(stack_environment, ledger_dsn, queue, but(None, MAKE_THING.name)):
+    async with worker_with(sagas.client, ledger_dsn, queue, but(None, MAKE_THING.name)):
         report = await sagas.report(await start_undo(sagas.client, order(handle, queue), join=False))
     assert report.outcome is Outcome.INCOMPLETE
     assert sorted(world.things) == ["a", "b"]
@@ -95,7 +95,7 @@ async def test_tool_that_nobody_knows(
 
 
 async def test_unsettled_step_of_a_tool_that_nobody_knows(
-    sagas: Sagas, world: World, stack_environment: dict[str, str], ledger_dsn: str, toy_worker: Worker
+    sagas: Sagas, world: World, ledger_dsn: str, toy_worker: Worker
 ) -> None:
     """It is in doubt with a message, since nobody can tell, and the steps that are known are undone."""
     queue = f"{sagas.task_queue}-without"
@@ -105,7 +105,7 @@ async def test_unsettled_step_of_a_tool_that_nobody_knows(
     while "b" not in world.things:
         await handle.describe()
     await handle.terminate()
-    async with worker_with(stack_environment, ledger_dsn, queue, but(None, MAKE_BLIND.name)):
+    async with worker_with(sagas.client, ledger_dsn, queue, but(None, MAKE_BLIND.name)):
         report = await sagas.report(await start_undo(sagas.client, order(handle, queue), join=False))
     assert [step.state for step in report.steps] == [RecordState.STUCK, RecordState.IN_DOUBT]
     assert sorted(world.things) == ["a", "b"]
@@ -113,13 +113,13 @@ async def test_unsettled_step_of_a_tool_that_nobody_knows(
 
 
 async def test_receipt_of_a_later_version(
-    sagas: Sagas, world: World, stack_environment: dict[str, str], ledger_dsn: str, toy_worker: Worker
+    sagas: Sagas, world: World, ledger_dsn: str, toy_worker: Worker
 ) -> None:
     """A receipt that today's models can't read is never misread: stuck with a message."""
     tools = but(MAKE_THING.model_copy(update={"version": 7}), MAKE_THING.name)
     queue = f"{sagas.task_queue}-later"
     later = Sagas(sagas.client, sagas.ledger, queue)
-    async with worker_with(stack_environment, ledger_dsn, queue, tools):
+    async with worker_with(sagas.client, ledger_dsn, queue, tools):
         handle = await made(later, world)
     report = await sagas.report(await start_undo(sagas.client, order(handle, sagas.task_queue), join=False))
     assert [step.state for step in report.steps] == [RecordState.STUCK] * 2
