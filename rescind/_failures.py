@@ -47,7 +47,7 @@ def refused_by_ledger(refused: Refused, step: str) -> ApplicationError:
     """The ledger does not let the attempt begin; nothing was sent to the provider."""
     state = refused.state if isinstance(refused.state, RecordState) else None
     return ApplicationError(
-        f"{step} was not begun: {refused.why.sentence} (it is {refused.state.value})",
+        f"{step} was not begun: {refused.why.sentence} (it is {refused.state.value.replace('_', ' ')})",
         FailedAttempt(state=state),
         type=TAKEN_OVER if refused.why in _NOT_OURS else "RefusedByLedger",
         non_retryable=True,

@@ -103,6 +103,11 @@ async def _known(tool: AnyTool, bench: Bench, order: EffectOrder, fenced: Fenced
 
 
 async def _ask(tool: AnyTool, bench: Bench, order: EffectOrder, fenced: Fenced, ends: float) -> Found:
+    if fenced.request is None:
+        return Unknown(
+            why="the ledger was restored from an older backup and has lost what was known of it, so that no lookup can "
+            f"tell; look for the key {provider_key(order.key)}"
+        )
     try:
         call = call_of(tool, order.key, fenced.request)
     except ValidationError as error:

@@ -107,15 +107,25 @@ RECORD_TRANSITIONS: tuple[RecordTransition, ...] = (
     _record(
         None, "absent", "fence undo_begin", "nothing was begun; the row is a tombstone that refuses a begin"
     ),
-    _record(None, "in_doubt", "finish", "a report without a begin on record, after the ledger lost rows"),
+    _record(
+        None,
+        "in_doubt",
+        "finish mistrust",
+        "a report or a call without a begin on record: the ledger lost rows",
+    ),
     _record("intended", "applied", "finish settle", "an attempt reports its effect, or the lookup finds it"),
-    _record("intended", "in_doubt", "settle", "nobody can tell whether the effect happened"),
+    _record("intended", "in_doubt", "settle mistrust", "nobody can tell whether the effect happened"),
     _record(
         "intended", "absent", "finish fence settle", "every attempt is proven empty, or was looked up in time"
     ),
-    _record("absent", "intended", "begin", "tried again, while not fenced and the saga is open"),
+    _record("absent", "intended", "begin mistrust", "tried again, while not fenced and the saga is open"),
     _record("absent", "applied", "finish", "stray: an attempt that was believed empty reports its effect"),
-    _record("absent", "in_doubt", "finish", "an attempt that was believed empty reports that it cannot tell"),
+    _record(
+        "absent",
+        "in_doubt",
+        "finish mistrust",
+        "an attempt that was believed empty cannot tell, or may be lost",
+    ),
     _record("applied", "undoing", "undo_begin", "a try to undo it is about to be made"),
     _record(
         "applied", "undone", "undo_begin unwind", "no-op: the effect changed nothing, so nothing is undone"

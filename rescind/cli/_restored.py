@@ -6,14 +6,20 @@ from collections.abc import Awaitable, Callable
 import typer
 from temporalio.service import RPCError
 
+from rescind._states import RecordState
 from rescind.cli._desk import Who, login
 from rescind.cli._exit import ExitCode, Stopped
 from rescind.cli._ledger import opened
 from rescind.cli._server import Server, namespace_id
 from rescind.ledger import LedgerBehind
-from rescind.recovery import put_in_doubt, remembered
+from rescind.recovery import mistrust_what_was_lost, remembered
 
 Connect = Callable[[], Awaitable[Server]]
+
+_FOUND = {
+    RecordState.IN_DOUBT: "in doubt; it may have been called, and the ledger has lost what was known of it",
+    RecordState.INTENDED: "it may have been called; it is settled like a call whose reply was lost",
+}
 
 
 def restored_command(app: typer.Typer, connect: Connect, ledger: Callable[[], str | None]) -> None:
@@ -22,7 +28,7 @@ def restored_command(app: typer.Typer, connect: Connect, ledger: Callable[[], st
     def restored(*, who: Who = None) -> None:
         """Bring a ledger that was restored from an older backup in step with Temporal, so that effects start again.
 
-        Stop all workers first. Steps that were under way when the newer ledger was lost are in doubt afterwards. Exit
+        Stop all workers first. Steps that may have been called in the time that was lost are in doubt afterwards. Exit
         codes: 0 it is in step; 4 server or ledger not reached, and sagas go on waiting.
         """
         asyncio.run(in_step(connect, ledger(), who or login()))
@@ -47,9 +53,9 @@ async def in_step(connect: Connect, dsn: str | None, who: str) -> None:
             else:
                 typer.echo("The ledger is in step with Temporal; nothing was changed.")
                 return
-            doubtful = await put_in_doubt(server.client, ledger, space)
-            for key in doubtful:
-                typer.echo(f"{key}: in doubt; it was under way, and the ledger had no record of it")
+            mistrusted = await mistrust_what_was_lost(server.client, ledger, space)
+            for key, state in mistrusted.items():
+                typer.echo(f"{key}: {_FOUND[state]}")
             await ledger.bring_in_step(space, who)
     except RPCError as error:
         raise Stopped(
@@ -57,4 +63,5 @@ async def in_step(connect: Connect, dsn: str | None, who: str) -> None:
             "command again.",
             ExitCode.UNREACHABLE,
         ) from None
-    typer.echo(f"The ledger is in step again, with {len(doubtful)} steps in doubt. Start the workers.")
+    doubtful = list(mistrusted.values()).count(RecordState.IN_DOUBT)
+    typer.echo(f"The ledger is in step again, with {doubtful} steps in doubt. Start the workers.")

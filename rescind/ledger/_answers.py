@@ -29,6 +29,7 @@ class Refusal(StrEnum):
     KEY_REUSED = "key_reused"
     FENCED = "fenced"
     DECIDED = "decided"
+    IN_DOUBT = "in_doubt"
     UNPROVEN = "unproven"
     UNSETTLED = "unsettled"
     KEYS_DIFFER = "keys_differ"
@@ -54,6 +55,7 @@ _SENTENCES = {
     Refusal.KEY_REUSED: "the key was used before, with another tool or request",
     Refusal.FENCED: "the effect is fenced: it is being settled or undone",
     Refusal.DECIDED: "the effect was decided before; its state says how",
+    Refusal.IN_DOUBT: "nobody can tell whether it took effect already",
     Refusal.UNPROVEN: "an earlier attempt has not reported, and this tool is never called twice",
     Refusal.UNSETTLED: "an effect is not settled: it may stand or not",
     Refusal.KEYS_DIFFER: "the effects that stand are not the ones that this run made",

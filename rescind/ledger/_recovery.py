@@ -6,6 +6,7 @@ from typing import cast
 from rescind._states import RecordState, SagaState
 from rescind.ledger._answers import (
     Claimed,
+    EffectAddress,
     EffectOutline,
     Extent,
     Refused,
@@ -79,6 +80,23 @@ class Recovery(People):
                 f"This ledger has counted {answer['n']} looks of the sweeper, and Temporal remembers {answer['behind']}"
             )
         return int(answer["n"])
+
+    async def mistrust(self, at: EffectAddress, *, late: float, why: str) -> RecordState | None:
+        """Say of an effect that a workflow has called for that a restored ledger may have lost an attempt of it.
+
+        What is on record of its end stays. Otherwise it is `in_doubt`, or, where what was there before is on record,
+        `intended` with one more attempt that has not reported. None where nothing was changed.
+
+        Args:
+            at: The effect; its epoch is not looked at.
+            late: Seconds in which the lost attempt may still act.
+            why: For people.
+        """
+        answer = await self._call(
+            "select rescind.mistrust(%s, %s, %s::int[], %s::float8, %s)",
+            (at.saga, at.key, list(at.seq), late, plain(why)),
+        )
+        return RecordState(answer["state"]) if answer["state"] else None
 
     async def bring_in_step(self, namespace_id: str, who: str) -> bool:
         """Let effects start again in a ledger that was behind; False if it was not."""

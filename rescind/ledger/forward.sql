@@ -19,7 +19,9 @@ begin
         return refused('sibling_in_doubt', 'saga', this.state);
     end if;
     if was.key is not null then
-        if was.digest <> request_digest and (was.state <> 'absent' or was.fenced) then
+        if was.state = 'in_doubt' then
+            return refused('in_doubt', 'effect', was.state);
+        elsif was.digest not in ('', request_digest) and (was.state <> 'absent' or was.fenced) then
             return refused('key_reused', 'effect', was.state);
         elsif was.state = 'applied' then
             return jsonb_build_object('answer', 'replay', 'result', was.result);

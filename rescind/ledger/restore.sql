@@ -41,3 +41,34 @@ begin
     end if;
     return enter(saga_id, caller_epoch);
 end $$;
+
+-- A workflow has called for an effect of which this restored ledger knows no end: it may have lost an attempt. Where it
+-- still has what was there before, that is one more attempt that has not reported. Otherwise nobody can tell: a lookup
+-- that compares with what was there before would say "absent" of an effect that stands.
+create or replace function mistrust(saga_id text, effect_key text, place int[], late float8, why text)
+returns jsonb language plpgsql as $$
+declare
+    entered saga := enter(saga_id, null);
+    was effect := find_effect(saga_id, effect_key);
+    become effect := was;
+begin
+    if was.state <> 'intended' and (was.state <> 'absent' or was.fenced) then
+        return jsonb_build_object('state', null);
+    end if;
+    become.key := effect_key;
+    become.saga := saga_id;
+    become.seq := place;
+    become.attempt := was.attempt + 1;
+    become.unproven := was.unproven || become.attempt;
+    become.landing := greatest(was.landing, in_seconds(late));
+    become.error := why;
+    if was.before is not null then
+        become.state := 'intended';
+    else
+        become.state := 'in_doubt';
+        become.fenced := true;
+        become.request := null;
+    end if;
+    perform store('mistrust', entered, entered, was, become);
+    return jsonb_build_object('state', become.state);
+end $$;

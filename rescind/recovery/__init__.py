@@ -2,7 +2,7 @@
 
 from rescind.recovery._memory import remembered
 from rescind.recovery._orders import UndoSagaOrder, undo_id
-from rescind.recovery._restored import put_in_doubt
+from rescind.recovery._restored import mistrust_what_was_lost
 from rescind.recovery._start import start_undo
 from rescind.recovery._sweeping import SWEEP_ID, Sweeping, keep_sweeping
 
@@ -11,7 +11,7 @@ __all__ = [
     "Sweeping",
     "UndoSagaOrder",
     "keep_sweeping",
-    "put_in_doubt",
+    "mistrust_what_was_lost",
     "remembered",
     "start_undo",
     "undo_id",

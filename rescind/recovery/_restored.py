@@ -2,84 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime, timedelta
 
-from pydantic import ValidationError
-from temporalio.api.common.v1 import Payload
-from temporalio.client import Client, WorkflowHandle
+from temporalio.client import Client, WorkflowExecutionStatus
 
-from rescind._states import Outcome
-from rescind._wire import ForwardOrder
+from rescind._states import RecordState
 from rescind.ledger import EffectAddress, Ledger
+from rescind.recovery._called import Called, called_for
+from rescind.recovery._fate import Fate, owner_of
 
-_ENDED = (
-    "activity_task_completed_event_attributes",
-    "activity_task_failed_event_attributes",
-    "activity_task_timed_out_event_attributes",
-    "activity_task_canceled_event_attributes",
-)
+_CLOCKS = timedelta(minutes=10)
+"""By so much the clocks of Temporal and of the ledger differ at most."""
 
-
-@dataclass(frozen=True, slots=True)
-class _Scheduled:
-    order: ForwardOrder
-    start_to_close: float
+_WHY = "the ledger was restored from an older backup; it may have been called in the time that was lost"
 
 
-async def put_in_doubt(client: Client, ledger: Ledger, namespace_id: str) -> list[str]:
-    """Put every step in doubt that a running workflow waits for and that the ledger does not know.
+async def mistrust_what_was_lost(client: Client, ledger: Ledger, namespace_id: str) -> dict[str, RecordState]:
+    """Mistrust what a restored ledger says of the steps that workflows have called for, where it knows no end of them.
 
-    It may have been called: its attempts were lost with the newer ledger, so that the next one must not call again
-    unseen. It can be run again. Answers with their keys.
+    Those are the steps of which it has no record, and those that it believes to be never called or proven empty: their
+    attempts, and what became of them, were lost with the newer ledger. Looked at are the workflows that run, and those
+    that closed since the ledger's newest saga began; what a completed one did is wanted and is left alone. Where a
+    history shows that a step is proven to have done nothing, or was undone, the ledger is believed.
+
+    It can be run again.
 
     Args:
         client: A client of the namespace, with the application's data converter.
         ledger: The restored ledger.
         namespace_id: The namespace's id.
 
+    Returns:
+        The keys with their states: `in_doubt`, for a person, or `intended`, to be settled like a call whose reply was
+        lost.
+
     Raises:
-        temporalio.service.RPCError: The server does not answer; what was put in doubt until then stays so.
+        temporalio.service.RPCError: The server does not answer; what was mistrusted until then stays so.
         rescind.ledger.LedgerError: The ledger does not; the same holds.
     """
-    doubtful: list[str] = []
-    async for run in client.list_workflows("ExecutionStatus = 'Running'"):
-        handle = client.get_workflow_handle(run.id, run_id=run.run_id)
-        waits_for = [each async for each in _awaited(client, handle)]
-        lost = set(await ledger.missing(each.order.key for each in waits_for))
-        for each in waits_for:
-            if each.order.key in lost:
-                order = each.order
-                at = EffectAddress(f"{namespace_id}/{order.saga}", order.epoch, order.key, order.seq)
-                why = "it was under way when the ledger was lost"
-                await ledger.finish(at, 1, Outcome.UNKNOWN, late=each.start_to_close, error=why)
-                doubtful.append(order.key)
-    return doubtful
+    mistrusted: dict[str, RecordState] = {}
+    async for called in _called(client, await _last_known(ledger, namespace_id)):
+        order = called.order
+        at = EffectAddress(f"{namespace_id}/{order.saga}", order.epoch, order.key, order.seq)
+        state = await ledger.mistrust(at, late=called.start_to_close, why=_WHY)
+        if state is not None:
+            mistrusted[order.key] = state
+    return mistrusted
 
 
-async def _awaited(client: Client, handle: WorkflowHandle[object, object]) -> AsyncIterator[_Scheduled]:
-    """The steps that a workflow has scheduled and that have not ended."""
-    open_: dict[int, _Scheduled] = {}
-    async for event in handle.fetch_history_events():
-        kind = event.WhichOneof("attributes")
-        if kind == "activity_task_scheduled_event_attributes":
-            scheduled = event.activity_task_scheduled_event_attributes
-            order = await _order(client, scheduled.input.payloads)
-            if order is not None:
-                limit = scheduled.start_to_close_timeout.ToTimedelta().total_seconds()
-                open_[event.event_id] = _Scheduled(order, limit)
-        elif kind in _ENDED:
-            open_.pop(getattr(event, kind).scheduled_event_id, None)
-    for each in open_.values():
-        yield each
+async def _last_known(ledger: Ledger, namespace_id: str) -> datetime:
+    """A time before which nothing can be missing in the ledger, by Temporal's clock."""
+    newest = await ledger.sagas(f"{namespace_id}/", limit=1)
+    return newest[0].started - _CLOCKS if newest else datetime.fromtimestamp(0, UTC)
 
 
-async def _order(client: Client, payloads: Sequence[Payload]) -> ForwardOrder | None:
-    """The order of a step that has a record; None for every other activity."""
-    if len(payloads) != 1:
-        return None
-    try:
-        order: ForwardOrder = (await client.data_converter.decode(payloads, [ForwardOrder]))[0]
-    except (ValidationError, RuntimeError):
-        return None
-    return order if order.seq else None
+async def _called(client: Client, since: datetime) -> AsyncIterator[Called]:
+    time = since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    query = f"ExecutionStatus = 'Running' or (ExecutionStatus != 'Completed' and CloseTime >= '{time}')"
+    async for run in client.list_workflows(query):
+        for called in await called_for(client, run.id, run.run_id):
+            running = run.status is WorkflowExecutionStatus.RUNNING
+            if running or (await owner_of(client, called.order.saga)).fate is not Fate.COMPLETED:
+                yield called

@@ -31,6 +31,7 @@ Behaviour = Literal[
     "ok",
     "refuse",
     "not_now",
+    "later",
     "lose_reply",
     "crash",
     "hang",
@@ -42,7 +43,10 @@ Behaviour = Literal[
     "conflict",
     "fail",
 ]
-"""What the next call does: `lose_reply` acts and raises, `late` acts a second after the client has gone."""
+"""What the next call does: `lose_reply` acts and raises, `late` acts a second after the client has gone.
+
+`not_now` and `later` refuse for a tenth of a second and for ten seconds.
+"""
 
 
 @dataclass
@@ -109,8 +113,8 @@ async def make_thing(call: Call[MakeThing]) -> Thing:
 async def _make(world: World, request: MakeThing, key: str, behaviour: Behaviour) -> Thing:
     if behaviour == "refuse":
         raise Refused(f"{request.name} is not allowed")
-    if behaviour == "not_now":
-        raise NothingHappened("come back later", retry_after=0.1)
+    if behaviour in ("not_now", "later"):
+        raise NothingHappened("come back later", retry_after=0.1 if behaviour == "not_now" else 10)
     if behaviour == "fail":
         raise ConnectionResetError("the provider is away")
     if behaviour == "late":

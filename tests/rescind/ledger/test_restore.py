@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 import pytest
 
-from rescind._states import Outcome
-from rescind.ledger import EffectAddress, Finished, Ledger, LedgerBehind
-from tests.rescind.ledger.steps import applied, go, in_doubt, undoing
+from rescind._states import Outcome, RecordState
+from rescind.ledger import EffectAddress, Finished, Go, Ledger, LedgerBehind, Refusal, Refused
+from tests.rescind.ledger.steps import applied, begin, go, in_doubt, state_of, undoing
 
 At = Callable[..., EffectAddress]
 
@@ -56,3 +56,38 @@ async def test_effect_in_doubt_stays_in_doubt(ledger: Ledger, address: At) -> No
         await ledger.compare("still", 1, is_look=False)
     assert (await ledger.verify(at.saga)).differences == []
     await ledger.bring_in_step("still", "anna")
+
+
+async def test_step_that_a_restored_ledger_has_lost(ledger: Ledger, address: At) -> None:
+    """In doubt without a row, and where no before-image is on record; no attempt and no lookup is let through then."""
+    unknown, refused = address("unknown"), address("refused")
+    await ledger.finish(refused, (await go(ledger, refused)).attempt, Outcome.NOTHING)
+    for at in (unknown, refused):
+        assert await ledger.mistrust(at, late=0, why="it was restored") is RecordState.IN_DOUBT
+        assert await ledger.mistrust(at, late=0, why="it was restored") is None
+        assert (await begin(ledger, at)) == Refused(Refusal.IN_DOUBT, RecordState.IN_DOUBT)
+        fenced = await ledger.fence(at)
+        assert (fenced.state, fenced.request) == (RecordState.IN_DOUBT, None)
+    assert (await ledger.verify(unknown.saga)).differences == []
+
+
+async def test_lost_attempt_of_a_step_with_a_before_image(ledger: Ledger, address: At) -> None:
+    """It is one more attempt that has not reported: the next one asks first, and what was there before stays."""
+    at = address()
+    attempt = (await go(ledger, at)).attempt
+    await ledger.remember(at, attempt, {"status": "new"})
+    await ledger.finish(at, attempt, Outcome.NOTHING)
+    assert await ledger.mistrust(at, late=0, why="it was restored") is RecordState.INTENDED
+    begun = await begin(ledger, at)
+    assert begun == Go(3, ask=True, before={"status": "new"})
+    assert (await ledger.verify(at.saga)).differences == []
+
+
+async def test_step_whose_end_is_on_record(ledger: Ledger, address: At) -> None:
+    """A restored ledger is believed what it knows."""
+    done, fenced = address("done"), address("fenced")
+    await applied(ledger, done)
+    await ledger.fence(fenced)
+    for at in (done, fenced):
+        assert await ledger.mistrust(at, late=0, why="it was restored") is None
+    assert await state_of(ledger, done) == ("applied", "open")

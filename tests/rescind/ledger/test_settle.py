@@ -16,7 +16,7 @@ async def test_fence_before_begin(ledger: Ledger, address: At) -> None:
     """A tombstone is left, and the delayed begin is refused."""
     at = address()
     assert await ledger.fence(at) == Fenced(RecordState.ABSENT, None, None, None, 0)
-    assert await begin(ledger, at) == Refused(Refusal.KEY_REUSED, RecordState.ABSENT)
+    assert await begin(ledger, at) == Refused(Refusal.FENCED, RecordState.ABSENT)
 
 
 async def test_fence_with_every_attempt_proven_empty(ledger: Ledger, address: At) -> None:

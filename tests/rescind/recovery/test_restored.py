@@ -1,7 +1,8 @@
 """The ledger is restored from an older backup: it is noticed, and brought back in step before effects start again."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -10,16 +11,16 @@ import pytest
 from temporalio.client import Client
 from temporalio.worker import Worker
 
-from rescind import RescindPlugin
+from rescind import RescindPlugin, SagaReport, SagaState
 from rescind.cli import Server
 from rescind.cli._restored import in_step
 from rescind.ledger import Ledger, LedgerBehind, install
 from rescind.recovery import Sweeping, remembered
 from tests.rescind.ledger.postgres import Server as Postgres
 from tests.rescind.namespaces import new_namespace
-from tests.rescind.sagas import Sagas, eventually, until
+from tests.rescind.sagas import Handle, Sagas, eventually, until
 from tests.rescind.toy_workflows import WORKFLOWS, MakeThings, Plan
-from tests.rescind.toy_world import TOOLS, World
+from tests.rescind.toy_world import TOOLS, Behaviour, World
 
 
 @dataclass
@@ -101,7 +102,7 @@ async def test_older_backup(
 
     await in_step(connected, ledgers.dsn, "anna")
     said = capsys.readouterr().out
-    assert "make_thing#2: in doubt; it was under way" in said
+    assert "make_thing#2: in doubt; it may have been called" in said
     assert "in step again, with 1 steps in doubt" in said
     async with worker(), Ledger(ledgers.dsn, connections=1) as ledger:
         sagas = Sagas(own, ledger, task_queue)
@@ -117,6 +118,101 @@ async def test_older_backup(
     assert list(world.things) == ["b"]
     await in_step(connected, ledgers.dsn, "anna")
     assert "is in step with Temporal; nothing was changed" in capsys.readouterr().out
+
+
+@dataclass
+class Lost:
+    """A saga of a and b of which the restored ledger knows b as refused for now, while b was made since."""
+
+    client: Client
+    ledgers: Ledgers
+    world: World
+    task_queue: str
+    handle: Handle
+
+    @asynccontextmanager
+    async def working(self) -> AsyncGenerator[Sagas]:
+        """A worker, and the ledger."""
+        worker = Worker(self.client, task_queue=self.task_queue, workflows=WORKFLOWS, max_cached_workflows=0)
+        async with worker, Ledger(self.ledgers.dsn, connections=1) as ledger:
+            yield Sagas(self.client, ledger, self.task_queue)
+
+    async def in_step(self) -> None:
+        """Give the command."""
+
+        async def connected() -> Server:
+            return Server(self.client, "here")
+
+        await in_step(connected, self.ledgers.dsn, "anna")
+
+
+async def lost(
+    client: Client, ledgers: Ledgers, world: World, task_queue: str, *, b: Behaviour, terminated: bool = False
+) -> Lost:
+    """Back up while b is refused for now, let it be made as it is told, and restore."""
+    handle: Handle = await client.start_workflow(
+        MakeThings.run,
+        Plan(world=world.name, things=["a", "b"], wait=2),
+        id=f"lost-{task_queue}",
+        task_queue=task_queue,
+    )
+    lost = Lost(client, ledgers, world, task_queue, handle)
+    world.plan["make b"] = ["later"]
+    async with lost.working():
+        await eventually(lambda: "make b" in world.log)
+        await looked(client, 1)
+    ledgers.back_up()
+    world.plan["make b"] = [b]
+    async with lost.working() as sagas:
+        await eventually(lambda: "b" in world.things, within=30)
+        if b == "ok":
+            await until(lambda: _is_done(sagas, handle))
+        await looked(client, 2)
+        if terminated:
+            await handle.terminate()
+    ledgers.restore()
+    return lost
+
+
+async def _is_done(sagas: Sagas, handle: Handle) -> bool:
+    return await sagas.states(handle) == ["applied", "applied"]
+
+
+@pytest.mark.timeout(240)
+async def test_lost_attempt_of_a_step_that_was_refused_for_now(
+    own: Client, ledgers: Ledgers, world: World, task_queue: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is not made again unseen: its lookup is asked as if its reply was lost, and the saga goes on."""
+    saga = await lost(own, ledgers, world, task_queue, b="hang")
+    await saga.in_step()
+    assert "make_thing#2: it may have been called; it is settled like" in capsys.readouterr().out
+    async with saga.working() as sagas:
+        await saga.handle.signal(MakeThings.go)
+        assert await saga.handle.result() == ["a", "b"]
+        assert (await sagas.ledger.verify()).differences == []
+    assert world.makes == {"a": 1, "b": 1}
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("terminated", [False, True])
+async def test_step_that_was_done_after_it_was_refused_for_now(
+    own: Client, ledgers: Ledgers, world: World, task_queue: str, terminated: bool
+) -> None:
+    """The ledger knows no end of it, so the saga is not sealed; what it did is found and undone, not called absent."""
+    saga = await lost(own, ledgers, world, task_queue, b="ok", terminated=terminated)
+    await saga.in_step()
+    async with saga.working() as sagas:
+        if not terminated:
+            await saga.handle.signal(MakeThings.go)
+            assert (await sagas.failure(saga.handle)).type == "SealRefused"
+
+        async def is_closed() -> bool:
+            return (await sagas.view(saga.handle)).state is SagaState.CLOSED
+
+        await until(is_closed)
+        assert await sagas.states(saga.handle) == ["undone", "undone"]
+    assert world.makes == {"a": 1, "b": 1}
+    assert world.things == {}
 
 
 @pytest.mark.timeout(240)
@@ -154,8 +250,14 @@ async def test_restored_under_a_running_worker(
             await asyncio.sleep(2)
             assert world.log == []
             await in_step(connected, ledgers.dsn, "anna")
-            report = await sagas.report(handle)
+            cause = await sagas.failure(handle)
+            report = SagaReport.model_validate(cause.details[0])
             assert [step.state.value for step in report.steps] == ["in_doubt"]
+            assert "the ledger was restored from an older backup" in cause.message
+            assert (
+                "make_thing#1 was not begun: nobody can tell whether it took effect already" in cause.message
+            )
+            assert "used before" not in cause.message
             again = await sagas.start(MakeThings.run, Plan(world=world.name, things=["b"]))
             assert await again.result() == ["b"]
     assert world.makes == {"b": 1}
