@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from temporalio.exceptions import ActivityError
+from temporalio.exceptions import ActivityError, ApplicationError
 
 from rescind import _schedule
 from rescind._endings import Ending
@@ -22,7 +22,10 @@ async def seal(stack: Stack) -> Ending | BaseException:
     stack.closed = True
     try:
         await _schedule.seal(order, f"done: {len(keys)} steps stand")
-    except ActivityError as error:
+    except (
+        ActivityError,
+        ApplicationError,
+    ) as error:  # a local activity's failure comes without the first around it
         if type_of_failure(error) == TAKEN_OVER:
             raise SagaTakenOver(deepest(error)) from error
         return error

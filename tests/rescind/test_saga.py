@@ -5,7 +5,9 @@ from temporalio.client import WorkflowContinuedAsNewError, WorkflowExecutionStat
 from temporalio.common import RetryPolicy
 
 from rescind import Compensation, Outcome, SagaState
-from tests.rescind.sagas import Sagas
+from rescind._states import Repeat
+from rescind.ledger import EffectAddress
+from tests.rescind.sagas import Sagas, eventually
 from tests.rescind.toy_workflows import ContinuesAsNew, MakeThings, MakeTogether, Plan, ReadOnly, TwoSagas
 from tests.rescind.toy_world import World
 
@@ -77,6 +79,29 @@ async def test_left_without_a_commit(sagas: Sagas, world: World) -> None:
     handle = await sagas.start(MakeThings.run, Plan(world=world.name, things=["a", "b"], commit=False))
     assert "without a commit" in (await sagas.failure(handle)).message
     assert world.things == {}
+
+
+async def test_a_seal_that_is_refused(sagas: Sagas, world: World) -> None:
+    """An effect that only the ledger knows refuses it: the workflow undoes everything, and fails with a report."""
+    handle = await sagas.start(MakeThings.run, Plan(world=world.name, things=["a"], wait=1))
+    await eventually(lambda: "a" in world.things)
+    saga, key = await sagas.saga_id(handle), f"{handle.id}/{handle.first_execution_run_id}/make_thing#9"
+    await sagas.ledger.begin(
+        EffectAddress(saga, 0, key, (9,)),
+        tool="toy.make_thing",
+        version=1,
+        repeat=Repeat.LOOKED_UP,
+        digest="digest",
+        request={"world": world.name, "name": "z"},
+        ttl=0,
+        owner="a run with other code",
+    )
+    await handle.signal(MakeThings.go)
+    cause = await sagas.failure(handle)
+    assert cause.type == "SagaUndone"
+    assert "the saga was not sealed: an effect is not settled" in cause.message
+    assert world.things == {}
+    assert await sagas.states(handle) == ["undone", "absent"]
 
 
 async def test_a_caught_step_that_is_absent(sagas: Sagas, world: World) -> None:

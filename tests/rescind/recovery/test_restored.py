@@ -204,7 +204,7 @@ async def test_step_that_was_done_after_it_was_refused_for_now(
     async with saga.working() as sagas:
         if not terminated:
             await saga.handle.signal(MakeThings.go)
-            assert (await sagas.failure(saga.handle)).type == "SealRefused"
+            assert (await sagas.failure(saga.handle)).type == "SagaUndone"
 
         async def is_closed() -> bool:
             return (await sagas.view(saga.handle)).state is SagaState.CLOSED
