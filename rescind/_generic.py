@@ -11,11 +11,12 @@ from rescind.plans._activity import plan_activities
 from rescind.reconciliation._activities import reconciliation_activities
 from rescind.reconciliation._workflow import Reconcile
 from rescind.recovery._activities import recovery_activities
+from rescind.recovery._ask import Ask
 from rescind.recovery._preview import PreviewUndo
 from rescind.recovery._sweep import Sweep
 from rescind.recovery._undo_saga import UndoSaga
 
-GENERIC_WORKFLOWS: tuple[type, ...] = (Reconcile, UndoSaga, PreviewUndo, Sweep)
+GENERIC_WORKFLOWS: tuple[type, ...] = (Reconcile, UndoSaga, PreviewUndo, Sweep, Ask)
 """Rescind's own workflows, which know no tool and no workflow of the application."""
 
 

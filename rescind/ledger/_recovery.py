@@ -1,6 +1,7 @@
 """What the sweeper and the undo after the fact do with sagas as a whole: look, promote, claim."""
 
 from collections.abc import Iterable
+from datetime import timedelta
 from typing import cast
 
 from rescind._states import RecordState, SagaState
@@ -102,6 +103,18 @@ class Recovery(People):
         """Let effects start again in a ledger that was behind; False if it was not."""
         answer = await self._call("select rescind.bring_in_step(%s, %s)", (namespace_id, who))
         return answer["n"] is not None
+
+    async def unattended(self, namespace_id: str, within: timedelta) -> list[str]:
+        """The ids of other namespaces that have unfinished sagas, and whose sweeper has not looked within a time.
+
+        Args:
+            namespace_id: The namespace that asks, which is not among them.
+            within: The time, by the database's clock.
+        """
+        answer = await self._call(
+            "select rescind.unattended(%s, %s::float8)", (namespace_id, within.total_seconds())
+        )
+        return list(answer["spaces"])
 
     async def outline(self, saga: str) -> SagaOutline | None:
         """A saga with what each of its effects did, in order; None if there is none of this id."""

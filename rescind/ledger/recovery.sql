@@ -123,6 +123,22 @@ language sql stable as $$
     ) as found
 $$;
 
+-- The ids of other namespaces with unfinished sagas, at which no sweeper has looked for so many seconds; the index is
+-- read once for each namespace.
+create or replace function unattended(namespace_id text, seconds float8) returns jsonb language sql stable as $$
+    with recursive spaces (space) as (
+        select (select split_part(id, '/', 1) from saga where state in ('open', 'sealed', 'unwinding') order by id limit 1)
+        union all
+        select (select split_part(id, '/', 1) from saga
+                where id > (spaces.space || '0') collate "C" and state in ('open', 'sealed', 'unwinding') order by id limit 1)
+        from spaces where space is not null)
+    select jsonb_build_object('spaces', coalesce(jsonb_agg(space order by space), '[]'))
+    from spaces
+    where space <> namespace_id and not exists (
+        select from watermark as w
+        where w.namespace = space and w.looked_at > clock_timestamp() - make_interval(secs => seconds))
+$$;
+
 -- Whether an effect is in doubt in another saga of the same workflow id, whose row is 'namespace/workflow/run' too.
 create or replace function sibling_in_doubt(saga_id text) returns boolean language plpgsql stable as $$
 declare

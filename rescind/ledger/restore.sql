@@ -7,6 +7,7 @@ create table if not exists watermark (
     said_by   text,                       -- who brought it in step last, and when
     said_at   timestamptz
 );
+alter table watermark add column if not exists looked_at timestamptz not null default clock_timestamp();
 
 -- Compare with what Temporal remembers (null: nothing), and count on if this is a look; nothing counts while behind.
 create or replace function compare_watermark(namespace_id text, remembered bigint, is_look boolean) returns jsonb
@@ -21,7 +22,9 @@ begin
     elsif is_look and this.behind is null then
         this.n := this.n + 1;
     end if;
-    update watermark set n = this.n, behind = this.behind where namespace = namespace_id;
+    update watermark
+    set n = this.n, behind = this.behind, looked_at = case when is_look then clock_timestamp() else looked_at end
+    where namespace = namespace_id;
     return jsonb_build_object('n', this.n, 'behind', this.behind);
 end $$;
 

@@ -1,6 +1,6 @@
 """What the unwinding could not finish by itself: a durable workflow for each saga that needs a person."""
 
-from rescind.reconciliation._alerts import Alert, AlertChannel, OpenLine, Severity
+from rescind.reconciliation._alerts import Alert, AlertChannel, OpenLine, Question, Severity
 from rescind.reconciliation._attributes import SearchAttributesMissing, ensure_search_attributes
 from rescind.reconciliation._case import Answer, Reconciled, Verb, Word
 from rescind.reconciliation._open import ensure_reconciliation, open_reconciliation, reconciliation_id
@@ -12,6 +12,7 @@ __all__ = [
     "Answer",
     "OpenLine",
     "Pace",
+    "Question",
     "Reconciled",
     "SearchAttributesMissing",
     "Severity",

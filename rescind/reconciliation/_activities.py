@@ -36,9 +36,12 @@ def reconciliation_activities(bench: Bench) -> Sequence[Callable[..., Any]]:
 
     @activity.defn(name=ALERT)
     async def alert(order: AlertOrder) -> None:
-        for channel in bench.alerts:
-            if channel.name == order.channel:
-                await channel.send(order.alert)
+        channel = next((each for each in bench.alerts if each.name == order.channel), None)
+        if channel is None:  # a worker of another application, or of another deployment
+            raise ApplicationError(
+                f"this worker has no alert channel {order.channel!r}", type="NoSuchChannel"
+            )
+        await channel.send(order.alert)
 
     @activity.defn(name=CLOSE)
     async def close(order: SagaOrder) -> None:

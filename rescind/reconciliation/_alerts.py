@@ -9,7 +9,7 @@ from typing import Protocol, runtime_checkable
 from pydantic import BaseModel, ConfigDict
 
 MOST = 30
-"""Effects that one alert names; further ones are counted."""
+"""Effects or questions that one alert names; further ones are counted."""
 
 
 class Severity(StrEnum):
@@ -32,19 +32,43 @@ class OpenLine(BaseModel):
     to_do: str
 
 
+class Question(BaseModel):
+    """What the sweeper can't decide by itself.
+
+    Attributes:
+        key: The same at every look that asks it.
+        what: What happened.
+        world: In what state the world is now.
+        to_do: What a person can do.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    key: str
+    what: str
+    world: str
+    to_do: str
+
+    @property
+    def text(self) -> str:
+        """All of it in plain words."""
+        return f"{self.what}\n  the world: {self.world}\n  to do: {self.to_do}"
+
+
 class Alert(BaseModel):
-    """What is told of one saga that needs a person.
+    """What is told of one saga that needs a person, or of what the sweeper asks.
 
     Attributes:
         key: The same at every attempt to tell this alert: of the form of a call's key.
         number: 1 for the first alert, and so on; 0 is the last word, that nothing is open any more.
         severity: How bad it is.
         reference: What the business calls the case; the workflow's id where the saga was not given anything.
-        saga: Workflow id and first run id, joined by '/', as the commands take it.
+        saga: Workflow id and first run id, joined by '/', as the commands take it; None with questions.
         error: Why the saga failed, in the provider's own words.
         failed_at: The step that failed.
-        total: How many effects need a person.
+        total: How many effects need a person, or how many questions are open.
         effects: The newest of them.
+        questions: What the sweeper asks, the oldest question first.
         closed: What became of those that are closed, a line for each.
     """
 
@@ -54,11 +78,12 @@ class Alert(BaseModel):
     number: int
     severity: Severity
     reference: str
-    saga: str
+    saga: str | None = None
     error: str | None = None
     failed_at: str | None = None
     total: int = 0
     effects: list[OpenLine] = []
+    questions: list[Question] = []
     closed: list[str] = []
 
     @property
@@ -66,8 +91,9 @@ class Alert(BaseModel):
         """One line: the case, and that it needs a person or does not any more."""
         if not self.number:
             return f"{self.reference}: nothing is open any more"
-        steps = "1 step" if self.total == 1 else f"{self.total} steps"
-        return f"{self.severity.value.upper()}: {self.reference} needs a person: {steps} open"
+        what = "question" if self.questions else "step"
+        counted = f"1 {what}" if self.total == 1 else f"{self.total} {what}s"
+        return f"{self.severity.value.upper()}: {self.reference} needs a person: {counted} open"
 
     @property
     def text(self) -> str:
@@ -82,11 +108,15 @@ class Alert(BaseModel):
                 f"  known: {each.known}",
                 f"  to do: {each.to_do}",
             ]
-        if self.total > len(self.effects):
-            lines += ["", f"And {self.total - len(self.effects)} more."]
+        for question in self.questions:
+            lines += ["", f"- {question.text}"]
+        if more := self.total - len(self.effects) - len(self.questions):
+            lines += ["", f"And {more} more."]
         if self.closed:
             lines += ["", *(f"- {line}" for line in self.closed)]
-        return "\n".join([*lines, "", f"Saga {self.saga}, alert {self.key}"])
+        return "\n".join(
+            [*lines, "", f"Saga {self.saga}, alert {self.key}" if self.saga else f"Alert {self.key}"]
+        )
 
 
 @runtime_checkable

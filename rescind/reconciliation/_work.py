@@ -16,16 +16,22 @@ from rescind._wire import EffectOrder, Reversal, SagaOrder, StepAnswer, UndoOrde
 from rescind.ledger import HowOpen
 from rescind.reconciliation._alerts import Alert
 from rescind.reconciliation._case import Case, OpenStep, ReconcileOrder, Taken, Verb, Word, WordOrder
-from rescind.reconciliation._names import ALERT, CLOSE, LOOK, TAKE_WORD, AlertOrder
+from rescind.reconciliation._names import (
+    ALERT,
+    ALERT_RETRIES,
+    ALERT_TIMEOUT,
+    CLOSE,
+    LOOK,
+    TAKE_WORD,
+    AlertOrder,
+)
 
 _LEDGER_RETRIES = RetryPolicy(
     initial_interval=timedelta(milliseconds=200), maximum_interval=timedelta(seconds=30)
 )
 """Our own ledger is waited for, however long it is away."""
 
-_ALERT_RETRIES = RetryPolicy(initial_interval=timedelta(seconds=1), maximum_interval=timedelta(minutes=1))
 _TIMEOUT = timedelta(seconds=10)
-_ALERT_TIMEOUT = timedelta(seconds=30)
 
 
 class Work:
@@ -107,8 +113,8 @@ class Work:
             None,
             f"alert/{channel}",
             f"{channel}: {alert.headline}",
-            timeout=_ALERT_TIMEOUT,
-            retries=_ALERT_RETRIES,
+            timeout=ALERT_TIMEOUT,
+            retries=ALERT_RETRIES,
             schedule_to_close_timeout=limit,
         )
 

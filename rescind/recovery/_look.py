@@ -3,21 +3,32 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import TypeVar
 
 from temporalio import activity
 from temporalio.client import Client, WorkflowExecutionStatus
-from temporalio.exceptions import ApplicationError
 
 from rescind._bench import Bench
 from rescind._recorded import inner
 from rescind._states import SagaState
 from rescind.ledger import Claimed, LedgerBehind, TakenOver, Unfinished
+from rescind.reconciliation._alerts import Question
 from rescind.reconciliation._open import ensure_reconciliation, reconciliation_id
+from rescind.recovery._ask import AskOrder
 from rescind.recovery._fate import Fate, Owner, described, owner_of
 from rescind.recovery._orders import UndoSagaOrder, undo_id
+from rescind.recovery._questions import (
+    ledger_behind,
+    many_gone,
+    not_committed,
+    sealed_and_gone,
+    stalled,
+    unattended,
+)
 from rescind.recovery._start import start_undo
 from rescind.recovery._sweep import PageOrder, Swept
 
@@ -27,6 +38,9 @@ _AT_ONCE = 10
 """Questions to Temporal that are open at a time."""
 
 _NAMED = 50
+_UNATTENDED = timedelta(hours=1)
+"""After this long without a look the unfinished sagas of another namespace are asked about."""
+
 _SWEEPER = "the sweeper"
 
 
@@ -38,7 +52,7 @@ class _Found:
     undoing: list[str] = field(default_factory=list[str])
     reconciling: list[str] = field(default_factory=list[str])
     stalled: list[str] = field(default_factory=list[str])
-    questions: list[str] = field(default_factory=list[str])
+    questions: list[Question] = field(default_factory=list[Question])
 
 
 class Look:
@@ -51,9 +65,14 @@ class Look:
         self._at_once = asyncio.Semaphore(_AT_ONCE)
 
     async def run(self) -> Swept:
-        """Look at the page, and do what is to be done about each of its sagas."""
-        limit = self.order.sweeping.limit
-        self.looks = await self._counted()
+        """Look at the page, and do what is to be done about each of its sagas; an older ledger is not touched."""
+        limit, order = self.order.sweeping.limit, self.order
+        try:
+            self.looks = await self.bench.ledger.compare(self.bench.namespace_id, order.looks, is_look=True)
+        except LedgerBehind as error:
+            behind = Swept(looks=order.looks or 0, next_after=order.after)  # Temporal keeps what it remembers
+            self.found.questions.append(ledger_behind(error))
+            return self._asked(behind, round_over=False)
         page = await self.bench.ledger.sweep(self.bench.namespace_id, limit, after=self.order.after)
         owners = dict(
             zip(page, await asyncio.gather(*(self._limited(self._owner, saga) for saga in page)), strict=True)
@@ -61,21 +80,13 @@ class Look:
         gone = [saga for saga, owner in owners.items() if owner.fate is Fate.GONE]
         many = self._too_many(len(gone), len(page))
         if many:
-            self._ask(
-                f"{len(gone)} of {len(page)} unfinished sagas have a workflow that Temporal does not know: nothing of "
-                "them was undone. Was this server wiped, or is it another one? If they are really lost, undo each "
-                "with the command undo"
-            )
+            self.found.questions.append(many_gone([inner(saga.saga) for saga in gone], len(page)))
         await self._do(owners, gone if many else [])
-        return self._told(page, limit)
-
-    async def _counted(self) -> int:
-        """Count this look in the ledger; an older one is touched no more, and Temporal keeps what it remembers."""
-        try:
-            return await self.bench.ledger.compare(self.bench.namespace_id, self.order.looks, is_look=True)
-        except LedgerBehind as error:
-            activity.logger.error("%s", error)
-            raise ApplicationError(str(error), type="LedgerBehind", non_retryable=True) from error
+        self.found.questions += unattended(
+            await self.bench.ledger.unattended(self.bench.namespace_id, _UNATTENDED)
+        )
+        swept = self._told(page, limit)
+        return self._asked(swept, round_over=not swept.next_after)
 
     def _too_many(self, gone: int, asked: int) -> bool:
         return gone > self.order.sweeping.many_gone and gone > asked / 2
@@ -116,22 +127,14 @@ class Look:
         self.found.running += 1
         if owner.stalled >= self.order.sweeping.stalled_after:
             self.found.stalled.append(inner(saga.saga))
-            activity.logger.error(
-                "the saga %s does not go on: its workflow's own code has failed %d times, a bug or a worker of another "
-                "version. Nothing is undone by that; mend the code and it goes on",
-                inner(saga.saga),
-                owner.stalled,
-            )
+            self.found.questions.append(stalled(inner(saga.saga), owner.stalled))
 
     async def _completed(self, saga: Unfinished, owner: Owner) -> None:
         if saga.state is SagaState.SEALED:
             await self.bench.ledger.promote(saga.saga)
             self.found.promoted += 1
         elif saga.state is SagaState.OPEN and saga.undoable:
-            self._ask(
-                f"{inner(saga.saga)} has completed without a commit, and {saga.undoable} of its steps stand: the "
-                "workflow has swallowed what left its block. Mend it, and undo the saga or leave it"
-            )
+            self.found.questions.append(not_committed(inner(saga.saga), saga.undoable))
         else:
             await self._take_back(saga, owner)
 
@@ -139,10 +142,7 @@ class Look:
         if saga.quiet < self.order.sweeping.grace.total_seconds():
             return
         if saga.state is SagaState.SEALED:
-            self._ask(
-                f"{inner(saga.saga)} is sealed and its workflow is gone, so that nobody can tell whether it completed; "
-                "most likely it did. It stands; the command undo takes it back"
-            )
+            self.found.questions.append(sealed_and_gone(inner(saga.saga)))
             return
         await self._take_back(saga, owner)
 
@@ -182,10 +182,6 @@ class Look:
         except TakenOver:
             return  # somebody else has it since the page was read
 
-    def _ask(self, question: str) -> None:
-        self.found.questions.append(question)
-        activity.logger.error("a question for a person: %s", question)
-
     def _told(self, page: Sequence[Unfinished], limit: int) -> Swept:
         found = self.found
         return Swept(
@@ -198,5 +194,20 @@ class Look:
             undoing=found.undoing[:_NAMED],
             reconciling=found.reconciling[:_NAMED],
             stalled=found.stalled[:_NAMED],
-            questions=found.questions[:_NAMED],
+        )
+
+    def _asked(self, swept: Swept, *, round_over: bool) -> Swept:
+        """What people are asked after this look, and told now; it is always in the log, too."""
+        pace, before, questions = self.bench.pace, self.order.asking, self.found.questions
+        sweeper = f"the sweeper of the namespace {self.client.namespace}"
+        asking, alert = before.after(questions, round_over=round_over).told(before, sweeper, pace)
+        if alert is not None:
+            activity.logger.log(logging.ERROR if alert.number else logging.WARNING, "%s", alert.text)
+        channels = [channel.name for channel in self.bench.alerts]
+        return swept.model_copy(
+            update={
+                "questions": [question.text for question in questions[:_NAMED]],
+                "asking": asking,
+                "ask": alert and AskOrder(alert=alert, channels=channels, limit=pace.alert_for),
+            }
         )

@@ -8,6 +8,8 @@ from pydantic import BaseModel, ConfigDict
 from temporalio import workflow
 from temporalio.common import RetryPolicy
 
+from rescind.recovery._ask import AskOrder, ask
+from rescind.recovery._asking import Asking
 from rescind.recovery._sweeping import SWEEP, Sweeping
 
 LOOK_AT_PAGE = "rescind.sweep"
@@ -17,13 +19,21 @@ _RETRIES = RetryPolicy(maximum_attempts=3)
 
 
 class PageOrder(BaseModel):
-    """Asks for a look at the sagas behind `after`; `looks` is what Temporal remembers of the ledger's count."""
+    """Asks for a look at the sagas behind `after`.
+
+    Attributes:
+        sweeping: How the sweeper works.
+        after: The saga at which the last look stopped.
+        looks: What Temporal remembers of the ledger's count.
+        asking: What people were asked until now.
+    """
 
     model_config = ConfigDict(frozen=True)
 
     sweeping: Sweeping
     after: str
     looks: int | None = None
+    asking: Asking = Asking()
 
 
 class Swept(BaseModel):
@@ -40,6 +50,8 @@ class Swept(BaseModel):
         reconciling: Those for which a reconciliation was opened, since it was missing.
         stalled: Running ones whose own code does not go on: a bug, about which a person is told.
         questions: What a person has to decide, in words; nothing was done about it.
+        asking: What people are asked, from look to look.
+        ask: What they are to be told of it now; None where nothing is due.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -54,22 +66,28 @@ class Swept(BaseModel):
     reconciling: list[str] = []
     stalled: list[str] = []
     questions: list[str] = []
+    asking: Asking = Asking()
+    ask: AskOrder | None = None
 
 
 @workflow.defn(name=SWEEP)
 class Sweep:
-    """Looks at one page of unfinished sagas, and hands the place where it stopped to the schedule's next run."""
+    """Looks at one page of unfinished sagas, and hands the place where it stopped to the schedule's next run.
+
+    What it can't decide it asks people, by the worker's alert channels: once, and again at the pace of the reminders.
+    """
 
     @workflow.run
     async def run(self, sweeping: Sweeping) -> Swept:
         """Look once."""
-        last = workflow.get_last_completion_result(Swept)
+        last = workflow.get_last_completion_result(Swept) or Swept()
         swept: Swept = await workflow.execute_activity(
             LOOK_AT_PAGE,
             PageOrder(
                 sweeping=sweeping,
-                after=last.next_after if last else "",
-                looks=last.looks if last else None,
+                after=last.next_after,
+                looks=last.looks or None,
+                asking=last.asking,
             ),
             result_type=Swept,
             activity_id="sweep",
@@ -77,4 +95,6 @@ class Sweep:
             start_to_close_timeout=_LONGEST,
             retry_policy=_RETRIES,
         )
-        return swept
+        if swept.ask is None or not swept.ask.channels or await ask(swept.ask):
+            return swept
+        return swept.model_copy(update={"asking": swept.asking.untold(last.asking)})

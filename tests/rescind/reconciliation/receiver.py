@@ -29,7 +29,7 @@ class Receiver:
     def take(self, body: bytes) -> int:
         """Take one post; answer with its status."""
         alert = Alert.model_validate_json(json.loads(body)["alert"])
-        workflow_id = alert.saga.rpartition("/")[0]
+        workflow_id = (alert.saga or "").rpartition("/")[0]
         if self.troubles.get(workflow_id, 0) > 0:
             self.troubles[workflow_id] -= 1
             self.refused.append(workflow_id)
