@@ -9,7 +9,7 @@ from temporalio.testing import ActivityEnvironment
 from activities.operations import ALERTS, notice_in_words, tell_operations_by_chat, tell_operations_by_mail
 from rescind import FailureNotice, Grade, Outcome, RecordState, Restoration, SagaReport, StepReport
 from rescind._record import Compensation
-from rescind.reconciliation import Alert, Severity
+from rescind.reconciliation import Alert, Question, Severity
 from tests.activities.sandbox_world import Sandbox, new_address
 
 NOTICE = FailureNotice(
@@ -95,6 +95,32 @@ async def test_a_mail_is_one_by_its_id(sandbox: Sandbox, monkeypatch: pytest.Mon
     for _ in range(2):
         await environment().run(tell_operations_by_mail, NOTICE)
     assert len({mail["message_id"] for mail in await sandbox.mails(address)}) == 1
+
+
+async def test_what_the_sweeper_asks(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is posted and mailed with what happened, how the world is, and what to do."""
+    address = new_address()
+    monkeypatch.setenv("RESCIND_OPERATIONS_WEBHOOK", "ops")
+    monkeypatch.setenv("RESCIND_OPERATIONS_ADDRESS", address)
+    question = Question(
+        key="many-gone", what="40 of 41 are gone", world="nothing was undone", to_do="look at it"
+    )
+    alert = Alert(
+        key=new_address(),
+        number=1,
+        severity=Severity.HIGH,
+        reference="the sweeper of the namespace default",
+        total=1,
+        questions=[question],
+    )
+    for channel in ALERTS:
+        await channel.send(alert)
+    assert await posted(sandbox, alert.key) == 1
+    (mail,) = await sandbox.mails(address)
+    assert mail["subject"].strip() == alert.headline
+    assert alert.headline == "HIGH: the sweeper of the namespace default needs a person: 1 question open"
+    text = "\n".join(mail["text"].splitlines())
+    assert "- 40 of 41 are gone\n  the world: nothing was undone\n  to do: look at it" in text
 
 
 async def test_nobody_is_to_be_told(sandbox: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:

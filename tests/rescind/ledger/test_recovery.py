@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import Callable
+from datetime import timedelta
 
 from rescind._states import RecordState, SagaState, UndoOutcome, Verdict
 from rescind.ledger import (
@@ -122,6 +123,19 @@ async def test_whole_saga_after_a_part(ledger: Ledger, address: At) -> None:
         assert isinstance(begun, UndoGo)
         await ledger.undo_finish(at, begun.attempt, UndoOutcome.UNDONE, EXACT)
     assert await state_of(ledger, address("a")) == ("undone", "closed")
+
+
+async def test_namespace_at_which_no_sweeper_looks(ledger: Ledger) -> None:
+    """It is found by every other one while it has unfinished sagas, and no more once its own sweeper looks."""
+    lonely, hour = f"lonely-{uuid.uuid4()}", timedelta(hours=1)
+    at = of(f"{lonely}/workflow/run")
+    assert lonely not in await ledger.unattended("namespace", hour)
+    await applied(ledger, at)
+    assert lonely in await ledger.unattended("namespace", hour)
+    assert lonely not in await ledger.unattended(lonely, hour)
+    await ledger.compare(lonely, None, is_look=True)
+    assert lonely not in await ledger.unattended("namespace", hour)
+    assert lonely in await ledger.unattended("namespace", timedelta(0))
 
 
 async def test_why_a_saga_was_claimed(ledger: Ledger, address: At) -> None:

@@ -18,6 +18,7 @@ from rescind.ledger import Ledger, LedgerBehind, install
 from rescind.recovery import Sweeping, remembered
 from tests.rescind.ledger.postgres import Server as Postgres
 from tests.rescind.namespaces import new_namespace
+from tests.rescind.reconciliation.receiver import Receiver, Webhook, receiver
 from tests.rescind.sagas import Handle, Sagas, eventually, until
 from tests.rescind.toy_workflows import WORKFLOWS, MakeThings, Plan
 from tests.rescind.toy_world import TOOLS, Behaviour, World
@@ -53,10 +54,18 @@ def ledgers() -> Iterator[Ledgers]:
 
 
 @pytest.fixture
-async def own(stack_environment: dict[str, str], ledgers: Ledgers) -> Client:
+def posts() -> Iterator[Receiver]:
+    """The receiving end of a webhook that is told what the sweeper asks."""
+    with receiver() as receiving:
+        yield receiving
+
+
+@pytest.fixture
+async def own(stack_environment: dict[str, str], ledgers: Ledgers, posts: Receiver) -> Client:
     """A client in a namespace of its own, whose sweeper looks every second."""
     address = stack_environment["TEMPORAL_ADDRESS"]
-    plugin = RescindPlugin(TOOLS, ledger=ledgers.dsn, sweeping=Sweeping(every=timedelta(seconds=1)))
+    sweeping, alerts = Sweeping(every=timedelta(seconds=1)), [Webhook(posts.url)]
+    plugin = RescindPlugin(TOOLS, ledger=ledgers.dsn, sweeping=sweeping, alerts=alerts)
     return await Client.connect(address, namespace=await new_namespace(address, "restored"), plugins=[plugin])
 
 
@@ -217,9 +226,9 @@ async def test_step_that_was_done_after_it_was_refused_for_now(
 
 @pytest.mark.timeout(240)
 async def test_restored_under_a_running_worker(
-    own: Client, ledgers: Ledgers, world: World, task_queue: str
+    own: Client, ledgers: Ledgers, world: World, task_queue: str, posts: Receiver
 ) -> None:
-    """The sweeper notices: sagas wait, and nothing is called until it is in step again; what waited is in doubt."""
+    """The sweeper notices and tells people; nothing is called until it is in step again; what waited is in doubt."""
 
     async def connected() -> Server:
         return Server(own, "here")
@@ -249,6 +258,9 @@ async def test_restored_under_a_running_worker(
             handle = await sagas.start(MakeThings.run, Plan(world=world.name, things=["a"]))
             await asyncio.sleep(2)
             assert world.log == []
+            await eventually(lambda: bool(posts.alerts))
+            assert "restored from an older backup" in posts.alerts[0].text
+            assert "to do: stop the workers; restore a newer one" in posts.alerts[0].text
             await in_step(connected, ledgers.dsn, "anna")
             cause = await sagas.failure(handle)
             report = SagaReport.model_validate(cause.details[0])
@@ -261,3 +273,4 @@ async def test_restored_under_a_running_worker(
             again = await sagas.start(MakeThings.run, Plan(world=world.name, things=["b"]))
             assert await again.result() == ["b"]
     assert world.makes == {"b": 1}
+    assert len(posts.alerts) <= 2  # the second says that it is over
