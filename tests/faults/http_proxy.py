@@ -15,6 +15,8 @@ from tests.faults import Fault, Seen
 from tests.faults.http_wire import Answer, Caller, Streams, ask, body_of
 from tests.faults.script import Script
 
+_FORM = b"application/x-www-form-urlencoded"
+
 
 @dataclass(frozen=True)
 class Dialect:
@@ -23,7 +25,7 @@ class Dialect:
     operations: Mapping[str, str]
     """A name, and a regular expression searched in "METHOD target"; the first match wins.
 
-    Where a call is told by its header X-Amz-Target, that and the body follow, each after a space.
+    Where a call is told by its header X-Amz-Target, or by a form, that and the body follow, each after a space.
     """
     refused: Answer
     unavailable: Answer
@@ -165,6 +167,7 @@ class HttpFaults(Script):
 
 
 def _line(request: h11.Request, body: bytes) -> str:
-    action = dict(request.headers).get(b"x-amz-target", b"")
-    told = (request.method, request.target, action, body if action else b"")
+    headers = dict(request.headers)
+    action, is_form = headers.get(b"x-amz-target", b""), headers.get(b"content-type", b"").startswith(_FORM)
+    told = (request.method, request.target, action, body if action or is_form else b"")
     return b" ".join(filter(None, told)).decode("utf-8", "replace")

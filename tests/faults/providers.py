@@ -24,6 +24,11 @@ def _ecs(status: int, code: str, message: str, *headers: tuple[str, str]) -> Ans
     return Answer(status, json.dumps({"__type": code, "message": message}).encode(), (*_AMZ_JSON, *headers))
 
 
+def _ec2(status: int, code: str, message: str, *headers: tuple[str, str]) -> Answer:
+    error = f"<Response><Errors><Error><Code>{code}</Code><Message>{message}</Message></Error></Errors></Response>"
+    return Answer(status, b'<?xml version="1.0" encoding="UTF-8"?>\n' + error.encode(), (*_XML, *headers))
+
+
 def _docker(status: int, message: str, *headers: tuple[str, str]) -> Answer:
     return Answer(status, json.dumps({"message": message}).encode(), (*_JSON, *headers))
 
@@ -54,6 +59,16 @@ ECS = Dialect(
     refused=_ecs(400, "AccessDeniedException", "User is not authorized to perform this action."),
     unavailable=_ecs(429, "ThrottlingException", "Rate exceeded", _RETRY_AFTER),
     broken=_ecs(503, "ServerException", "Service Unavailable. Please try again later."),
+)
+
+EC2 = Dialect(
+    operations={
+        "launch": r"\bAction=RunInstances\b",
+        "terminate": r"\bAction=TerminateInstances\b",
+    },
+    refused=_ec2(403, "UnauthorizedOperation", "You are not authorized to perform this operation."),
+    unavailable=_ec2(429, "RequestLimitExceeded", "Request limit exceeded.", _RETRY_AFTER),
+    broken=_ec2(503, "Unavailable", "The server is overloaded and can't handle the request."),
 )
 
 DOCKER = Dialect(

@@ -1,0 +1,1 @@
+"""Random plans over all tools, through random faults of their providers."""
