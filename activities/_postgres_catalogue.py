@@ -33,6 +33,14 @@ FROM pg_attribute a LEFT JOIN pg_attrdef d ON d.adrelid = a.attrelid AND d.adnum
 WHERE a.attrelid = %s AND a.attname = %s AND NOT a.attisdropped
 """
 
+# The modes that a change of a definition takes, from VALIDATE CONSTRAINT to DROP ("Explicit Locking" in the manual).
+_LOCKED: LiteralString = """
+SELECT relation::bigint FROM pg_locks
+WHERE locktype = 'relation' AND pid = pg_backend_pid() AND granted
+  AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+  AND mode NOT IN ('AccessShareLock', 'RowShareLock', 'RowExclusiveLock')
+"""
+
 
 class Definition(BaseModel):
     """A table or view: its name, and a hash of its columns, constraints, indexes and triggers."""
@@ -66,6 +74,12 @@ async def definitions(cursor: Cursor, oid: int | None = None) -> dict[int, Defin
         oid: Definition(schema_name=schema, table=table, digest=digest, is_view=is_view)
         for oid, schema, table, is_view, digest in await cursor.fetchall()
     }
+
+
+async def locked_for_change(cursor: Cursor) -> set[int]:
+    """The oids of what this transaction may have made or changed; nobody else changes these until it ends."""
+    await cursor.execute(_LOCKED)
+    return {oid for (oid,) in await cursor.fetchall()}
 
 
 async def table_oid(cursor: Cursor, schema: str, name: str) -> int | None:

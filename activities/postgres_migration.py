@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from temporalio import activity
 
 from activities._postgres import Cursor, found, once, one, undone
-from activities._postgres_catalogue import Definition, definitions
+from activities._postgres_catalogue import Definition, definitions, locked_for_change
 from activities._sql import outside_transactions
 from rescind import Absent, Applied, Call, Receipt, Request, Restoration, Result, Risk, Tool, Unknown
 from rescind.evidence import Conflict, Refused
@@ -72,12 +72,13 @@ async def migrate(call: Call[Migrate]) -> Migration:
     async def change(cursor: Cursor) -> Migration:
         before = await definitions(cursor)
         await _run(cursor, asked.up)
+        ours = await locked_for_change(cursor)  # others make and change tables meanwhile, too
         touched = {
             oid: Touched(
                 made=oid not in before, definition=now, rows=await _rows(cursor, now, made=oid not in before)
             )
             for oid, now in (await definitions(cursor)).items()
-            if before.get(oid) != now
+            if oid in ours and before.get(oid) != now
         }
         return Migration(name=asked.name, touched=touched)
 

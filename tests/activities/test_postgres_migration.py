@@ -1,5 +1,7 @@
 """Migrations against a real server: all or nothing, taken back only when nobody built on them."""
 
+import asyncio
+
 import pytest
 
 from activities.postgres_migration import Migrate, Migration, find_migration, migrate, migrate_back
@@ -138,3 +140,39 @@ async def test_rows_of_the_application(database: str) -> None:
     run(database, "INSERT INTO orders VALUES (3, 'bread')")
     await migrate_back(receipt(call(), result))
     assert run(database, "SELECT count(*) FROM orders") == [(3,)]
+
+
+async def test_somebody_elses_tables_in_the_meantime(database: str) -> None:
+    """What others make, change and drop while `up` runs is not the migration's, and nothing to its undo."""
+    run(database, "CREATE TABLE theirs (id int); CREATE TABLE also_theirs (id int)")
+    made = call(up="CREATE TABLE bills (id int); SELECT pg_sleep(1)", down="DROP TABLE bills")
+    running = asyncio.create_task(migrate(made))
+    await asyncio.sleep(0.5)
+    await asyncio.to_thread(run, database, "CREATE TABLE newer (id int); ALTER TABLE theirs RENAME TO changed")
+    result = await running
+    assert [each.definition.name for each in result.touched.values()] == ["public.bills"]
+    run(database, "DROP TABLE newer, changed, also_theirs")
+    assert (await migrate_back(receipt(made, result))).grade is Grade.EQUIVALENT
+
+
+async def test_everything_that_a_migration_can_change(database: str) -> None:
+    """Its undo compares each table that was made, altered, renamed, indexed, or got a trigger or a constraint."""
+    tables = ("altered", "renamed", "indexed", "triggered", "checked", "referred")
+    for table in tables:
+        run(database, f"CREATE TABLE {table} (id int PRIMARY KEY); CREATE INDEX ON {table} (id)")
+    result = await migrate(
+        call(
+            up="""
+            CREATE TABLE made (id int REFERENCES referred);
+            ALTER TABLE altered ADD COLUMN more text;
+            ALTER TABLE renamed RENAME TO named;
+            CREATE UNIQUE INDEX ON indexed (id);
+            CREATE TRIGGER t BEFORE UPDATE ON triggered FOR EACH ROW
+                EXECUTE FUNCTION suppress_redundant_updates_trigger();
+            ALTER TABLE checked ADD CHECK (id > 0);
+            CREATE VIEW seen AS SELECT id FROM orders;
+            """
+        )
+    )
+    names = {each.definition.table for each in result.touched.values()}
+    assert names == {"made", "altered", "named", "indexed", "triggered", "checked", "seen"}
