@@ -24,7 +24,7 @@ Connection: TypeAlias = psycopg.AsyncConnection[TupleRow]
 Made = TypeVar("Made", bound=Result)
 
 ON_DEMAND: LiteralString = "Made by Rescind when it was needed; dropped when it is empty."
-_CREATION = 7_235_129_006  # any number that no other program locks
+_CREATION, _MARKS = 7_235_129_006, 7_235_129_007  # any numbers that no other program locks
 _TIDYING_SECONDS = 2.0
 
 _CREATE: LiteralString = """
@@ -54,6 +54,12 @@ SELECT set_config(name, value, true) FROM (VALUES
     ('transaction_timeout', %(ms)s), ('standard_conforming_strings', 'on')
 ) AS limits (name, value)
 WHERE name IN (SELECT name FROM pg_settings)
+"""
+
+
+# Who has the second one sees the table of marks, or its absence, for as long as the transaction lasts.
+_LOCKS: LiteralString = """
+SELECT pg_advisory_xact_lock(hashtextextended(%s, 0)), pg_advisory_xact_lock_shared(%s)
 """
 
 
@@ -118,7 +124,7 @@ async def _transaction(database: str, key: str) -> AsyncGenerator[Cursor]:
     async with _closing(connection), connection.cursor() as cursor:
         try:
             await _limit(cursor, time_left())
-            await cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 0))", (key,))
+            await cursor.execute(_LOCKS, (key, _MARKS))
             yield cursor
         except psycopg.Error as error:
             raise _rolled_back(database, error) from error
@@ -194,7 +200,7 @@ async def _drop_marks_if_empty(database: str) -> str | None:
     async with _closing(connection), connection.cursor() as cursor:
         try:
             await _limit(cursor, time_left(), min(_TIDYING_SECONDS, time_left() / 2))
-            await cursor.execute("SELECT pg_advisory_xact_lock(%s)", (_CREATION,))
+            await cursor.execute("SELECT pg_advisory_xact_lock(%s)", (_MARKS,))
             if not (await one(cursor, _MADE_ON_DEMAND, (ON_DEMAND,)))[0]:
                 return None
             await cursor.execute("LOCK TABLE rescind_marks.rescind_effects IN ACCESS EXCLUSIVE MODE")

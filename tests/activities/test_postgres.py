@@ -234,6 +234,23 @@ async def test_many_first_calls_at_once(database: str) -> None:
     assert snapshot(database) == before
 
 
+async def test_calls_undos_and_lookups_in_one_another_s_way(database: str) -> None:
+    """The table of marks comes and goes with the last of them, and nobody trips over it."""
+    run(database, "".join(f"CREATE TABLE t{n} (id int);" for n in range(4)))
+    before = snapshot(database)
+
+    async def there_and_back(name: str) -> None:
+        for turn in range(12):
+            call = renaming(RenameTable(database="app", table=f"t{name}", to=f"u{name}"), f"rsc-{name}-{turn}")
+            assert isinstance(await find_renamed_table(call), Absent)
+            result = await rename_table(call)
+            assert await find_renamed_table(call) == Applied[RenamedTable](result=result)
+            await rename_table_back(renamed(call, result))
+
+    await asyncio.gather(*(there_and_back(str(n)) for n in range(4)))
+    assert snapshot(database) == before
+
+
 async def test_the_mark_of_another_saga_stays(database: str) -> None:
     """One call's undo leaves the other's mark, and the last undo drops the table of marks."""
     before = snapshot(database)
