@@ -243,12 +243,12 @@ KINDS: dict[str, Kind] = {
             "crm.set_status",
             lambda asked: {
                 "order": asked.token if asked.sound else f"no-{asked.token}",
-                "status": f"is {asked.token}",
+                "status": "confirmed",
             },
             ("~orders",),
             gives=("order", "status", "was"),
-            do=Met("sandbox", "crm.change", "is {t}"),
-            undo=Met("sandbox", "crm.change", "was {t}"),
+            do=Met("sandbox", "crm.change", "{key}"),
+            undo=Met("sandbox", "crm.change", '{t}\n{"status":"pending"'),
         ),
         Kind(
             "billing.create_invoice",

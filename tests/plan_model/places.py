@@ -59,7 +59,7 @@ async def places_of(plans: list[Drawn], sandbox: Sandbox, folder: Path) -> Place
     for system, name in FULL:
         await sandbox.sold_out(system, name)
     orders = [each for each in tries if each.tool in ("crm.set_status", "crm.find")]
-    await asyncio.gather(*(sandbox.enter_order(each.token, f"was {each.token}") for each in orders))
+    await asyncio.gather(*(sandbox.enter_order(each.token, "pending") for each in orders))
     aliases = {
         "RESCIND_GIT_REMOTES": json.dumps({name: str(place) for name, place in repositories.items()}),
         "RESCIND_DATABASES": json.dumps({DATABASE: database}),

@@ -36,13 +36,25 @@ def things(world: World) -> dict[str, str]:
     """Everything by its place in the world; a mail that came twice with one Message-ID is one mail."""
     plain = world.model_dump()
     plain["mails"] = {each["message_id"]: each for each in plain["mails"]}
+    plain["sent"], plain["messages"] = _numbered(plain["sent"]), _numbered(plain["messages"])
     found: dict[str, dict[str, Any]] = {}
     for path, value in leaves(plain, ()):
-        if len(path) == 1:
-            continue  # a part of the world that has nothing in it
+        if value in ({}, []):
+            continue  # what has nothing in it is no thing
         depth = _depth(path)
         found.setdefault(" / ".join(path[:depth]), {})[" / ".join(path[depth:])] = value
     return {place: json.dumps(value) for place, value in found.items()}
+
+
+def _numbered(listed: list[Any]) -> dict[str, str]:
+    """What is alike and has no name of its own, by number: the list itself may grow in the middle."""
+    seen: Counter[str] = Counter()
+    found: dict[str, str] = {}
+    for each in listed:
+        text = json.dumps(each)
+        seen[text] += 1
+        found[f"{text} {seen[text]}"] = text
+    return found
 
 
 def _depth(path: tuple[str, ...]) -> int:

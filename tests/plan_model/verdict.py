@@ -23,9 +23,20 @@ def problems(ended: Ended) -> list[str]:
     """Everything that is wrong; empty if nothing is."""
     judged = _JUDGES.get(ended.closed, _unexpected)
     found = list(_refused(ended) if ended.started.drawn.instead is not None else judged(ended))
+    found += list(_in_vain(ended))
     found += [f"the ledger is not as its journal: {each}" for each in ended.differences]
     found += [f"{token} was made {times} times" for token, times in ended.made.items() if times > 1]
     return found
+
+
+def _in_vain(ended: Ended) -> Iterator[str]:
+    """Nothing goes wrong, and no person is asked, where no provider was told to misbehave."""
+    tries = list(ended.started.drawn.tries())
+    calm = not any(each.troubles for each in tries)
+    if calm and ended.closed == "UndoIncomplete" and not any(each.kind.is_final for each in tries):
+        yield f"people are asked about {ended.asked}, and nothing went wrong: {ended.answer}"
+    if calm and all(each.sound for each in tries) and ended.closed != "COMPLETED":
+        yield f"nothing went wrong, and it is {ended.closed}: {ended.answer}"
 
 
 def _unexpected(ended: Ended) -> Iterator[str]:
