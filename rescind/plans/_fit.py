@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from pydantic_core import to_json
@@ -13,7 +13,7 @@ from rescind.plans._plan import Arguments, Step
 from rescind.plans._problem import Fault, Path, Problem, problem
 from rescind.plans._read import Read
 from rescind.plans._shape import Nature, early, stages
-from rescind.plans._things import Meetings, things
+from rescind.plans._things import Meetings, Thing, things
 
 _NAMED = 5
 """Steps that one sentence names at most."""
@@ -55,9 +55,21 @@ def _tried(step: Step, tools: Mapping[str, AnyTool]) -> list[tuple[Path, AnyTool
 def _nature(tried: Sequence[tuple[Path, AnyTool, Arguments]]) -> Nature:
     """What a step is, by the worst of what it may do; one with no known tool can be undone and may fail."""
     return Nature(
-        is_final=any(not (tool.is_reversible or tool.read_only) for _, tool, _ in tried),
+        is_final=any(_is_final(tool) for _, tool, _ in tried),
         may_fail=not tried or not tried[0][1].retriable,
     )
+
+
+def _writes(tool: AnyTool) -> bool:
+    return not tool.read_only
+
+
+def _is_undoable(tool: AnyTool) -> bool:
+    return tool.is_reversible
+
+
+def _is_final(tool: AnyTool) -> bool:
+    return not (tool.is_reversible or tool.read_only)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,20 +104,18 @@ class _Together:
 
     def meetings(self, made: Sequence[Sequence[int]]) -> Iterator[Problem]:
         """Steps that act on one thing in no order, or in one that takes an undo away."""
-        acting = [
-            [thing for _, tool, arguments in each if not tool.read_only for thing in things(tool, arguments)]
-            for each in self.tried
-        ]
-        meet, earlier = Meetings(acting), 0
+        meet, undoable, earlier = Meetings(self._acting(_writes)), Meetings(self._acting(_is_undoable)), 0
+        for_good = self._acting(_is_final)
         for each in made:
             beside = bits(each)
             for step in each:
-                met, before, after = meet.of(step), self.order.before[step], self.order.after[step]
-                unordered = met & beside & ~(before | after) & ((1 << step) - 1)
+                before, after = self.order.before[step], self.order.after[step]
+                unordered = meet.of(step) & beside & ~(before | after) & ((1 << step) - 1)
                 if unordered:
                     yield self._no_order(step, numbers(unordered))
-                if not self._is_undoable(step):
-                    yield from self._takes_away(step, numbers(met & (before | earlier)))
+                taken = undoable.at(for_good[step]) & (before | earlier)
+                if taken:
+                    yield self._takes_away(step, numbers(taken))
             earlier |= beside
 
     def _no_order(self, step: int, met: list[int]) -> Problem:
@@ -116,15 +126,13 @@ class _Together:
         remedy = f'Say which comes first, for example by "needs": ["{self.steps[met[0]].id}"]'
         return problem(Fault.NO_ORDER, (*self.places[step], "needs"), words, remedy)
 
-    def _takes_away(self, step: int, met: list[int]) -> Iterator[Problem]:
-        undoable = [each for each in met if self._is_undoable(each)]
-        if undoable:
-            words = (
-                f"{self.steps[step].id} changes for good what {self._named(undoable)} made or changed before: whose "
-                "undo would then find something else than it left"
-            )
-            remedy = "Leave it out, or put it into a plan of its own that runs when this one is done"
-            yield problem(Fault.TAKES_UNDO_AWAY, self.places[step], words, remedy)
+    def _takes_away(self, step: int, taken: list[int]) -> Problem:
+        words = (
+            f"{self.steps[step].id} changes for good what {self._named(taken)} made or changed before: whose "
+            "undo would then find something else than it left"
+        )
+        remedy = "Leave it out, or put it into a plan of its own that runs when this one is done"
+        return problem(Fault.TAKES_UNDO_AWAY, self.places[step], words, remedy)
 
     def windows(self, wanted: float | None) -> Iterator[Problem]:
         """Steps that can be undone for a shorter time than the plan asks for, or not at all."""
@@ -165,8 +173,12 @@ class _Together:
                     Fault.SAME_STEP, self.places[number], words, "Leave one out, unless it is to happen twice"
                 )
 
-    def _is_undoable(self, step: int) -> bool:
-        return not any(not (tool.is_reversible or tool.read_only) for _, tool, _ in self.tried[step])
+    def _acting(self, chosen: Callable[[AnyTool], bool]) -> list[list[Thing]]:
+        """What each step acts on by those of its tools that are chosen."""
+        return [
+            [thing for _, tool, arguments in each if chosen(tool) for thing in things(tool, arguments)]
+            for each in self.tried
+        ]
 
     def _named(self, steps: Sequence[int]) -> str:
         names = [self.steps[step].id for step in steps]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 from pydantic import JsonValue
@@ -50,9 +50,13 @@ class Meetings:
 
     def of(self, step: int) -> int:
         """The other steps that meet this one."""
+        return self.at(self._acting[step]) & ~(1 << step)
+
+    def at(self, acting: Iterable[Thing]) -> int:
+        """The steps that act on one of these, on what has it, or on a part of it."""
         met = 0
-        for thing in self._acting[step]:
+        for thing in acting:
             met |= self._at.get(thing, 0) | self._below.get(thing, 0)
             for length in range(1, len(thing)):
                 met |= self._at.get(thing[:length], 0)
-        return met & ~(1 << step)
+        return met

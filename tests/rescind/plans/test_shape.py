@@ -117,6 +117,18 @@ def test_a_step_that_takes_an_earlier_undo_away() -> None:
     assert checked(made, step("gone", "site.blow_up", arguments=at("hill", "barn"))).problems == []
 
 
+def test_an_alternative_that_takes_an_undo_away() -> None:
+    """Each try counts for itself: what can't be undone takes away only what it acts on, and only what can be undone."""
+    say = {"action": "substitute", "tool": "radio.say", "arguments": {"text": "hello"}}
+    blow_up = {"action": "substitute", "tool": "site.blow_up", "arguments": at("hill")}
+    made, higher = step("made", arguments=at("hill")), step("higher", "site.build", "made", arguments=at("hill"))
+    assert checked(made, higher | {"on_failure": [say]}).problems == []
+    assert told(checked(made, higher | {"on_failure": [blow_up]})) == [("takes_undo_away", "/steps/1")]
+    gone = step("gone", "site.blow_up", "made", arguments=at("hill"))
+    found = checked(made | {"on_failure": [say]}, gone, points_of_no_return=2)
+    assert told(found) == [("takes_undo_away", "/steps/1")]
+
+
 def test_the_time_for_an_undo() -> None:
     """A plan that has to be undoable for longer than a tool allows is refused, and so is one that can't be undone."""
     steps = [step("a"), step("b", "site.fence"), step("c", "site.look"), step("d", "radio.say")]
