@@ -1,11 +1,11 @@
-"""Runs scenarios at once on a real server, until nothing of any of them needs anybody; then looks what is wrong."""
+"""Runs one scenario on a real server until nothing of it needs anybody, and looks what is wrong with it then."""
 
 import asyncio
 import time
 import uuid
 from collections import Counter
-from collections.abc import Awaitable, Callable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Awaitable
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,17 +14,24 @@ from temporalio.exceptions import ApplicationError, CancelledError
 from temporalio.service import RPCError
 
 from rescind import RecordState, SagaState
+from rescind._operations_queue import OPERATIONS_QUEUE
 from rescind.ledger import SagaView
 from rescind.reconciliation import reconciliation_id
 from rescind.reconciliation._case import Case, OpenStep, Verb
+from rescind.recovery import Sweeping
+from rescind.recovery._sweep import Swept
+from rescind.recovery._sweeping import SWEEP
+from tests.model.history import histories
 from tests.model.programs import RunProgram
 from tests.model.strategies import Scenario
 from tests.model.world import ModelWorld
-from tests.rescind.sagas import Handle, Sagas
+from tests.rescind.sagas import Handle, Sagas, event_name
 from tests.rescind.toy_world import WORLDS
 
 PATIENCE = 120.0
 """Seconds after which a saga counts as hanging."""
+
+TAKEN_OVER = "SagaTakenOver"
 
 ENDS: dict[str, set[SagaState | None]] = {
     "COMPLETED": {SagaState.COMMITTED},
@@ -32,8 +39,12 @@ ENDS: dict[str, set[SagaState | None]] = {
     "UndoIncomplete": {SagaState.CLOSED},
     "CANCELED": {SagaState.CLOSED, None},
     "TERMINATED": {SagaState.CLOSED, None},
+    TAKEN_OVER: {SagaState.CLOSED, SagaState.COMMITTED},
 }
-"""How a workflow closed, and what its saga may be in the ledger when all is done; None: it never came to a step."""
+"""How its last run closed, and what a saga may be in the ledger when all is done; None: it never came to a step.
+
+Only a run that was reset may find its saga taken over: undone, or committed by what it did before.
+"""
 
 CLEAN = ("SagaUndone", "CANCELED")
 
@@ -47,6 +58,7 @@ class Counts:
     calls: int = 0
     words: Counter[str] = field(default_factory=Counter[str])
     ends: Counter[str] = field(default_factory=Counter[str])
+    resets: Counter[str] = field(default_factory=Counter[str])
 
     def add(self, end: str, steps: int, calls: int) -> None:
         """Count one more."""
@@ -57,22 +69,29 @@ class Counts:
 
     def __str__(self) -> str:
         """One line."""
-        ends = ", ".join(f"{number} {end}" for end, number in sorted(self.ends.items()))
-        words = ", ".join(f"{number} {verb}" for verb, number in sorted(self.words.items()))
-        told = f"people said {words or 'nothing'}"
-        return f"{self.sagas} sagas of {self.steps} steps, {self.calls} calls: {ends}; {told}"
+        return (
+            f"{self.sagas} sagas of {self.steps} steps, {self.calls} calls: {_listed(self.ends)}; "
+            f"people said {_listed(self.words)}; reset were {_listed(self.resets)}"
+        )
+
+
+def _listed(counts: Counter[str]) -> str:
+    return ", ".join(f"{number} {what}" for what, number in sorted(counts.items())) or "nothing"
 
 
 @dataclass(eq=False)
 class Run:
-    """One saga of a batch."""
+    """One saga, from its start until nothing of it needs anybody."""
 
     sagas: Sagas
     scenario: Scenario
     counts: Counts
     world: ModelWorld = field(default_factory=ModelWorld)
+    runs: list[Handle] = field(default_factory=list[Handle])
     end: str = ""
+    said: str = ""
     asked: int = 0
+    _troubling: "asyncio.Future[None] | None" = None
 
     async def start(self) -> None:
         """Start it, with its trouble laid out."""
@@ -82,43 +101,85 @@ class Run:
             self.world.prepare(step)
         program = self.scenario.program.model_copy(update={"world": self.world.name})
         self.handle = await self.sagas.start(RunProgram.run, program, id=self.world.name)
+        self.runs.append(self.handle)
         loop = asyncio.get_running_loop()  # a tool may be at work in a thread
         self.world.at = self.scenario.at
         self.world.trouble = lambda: loop.call_soon_threadsafe(self._trouble)
 
     def _trouble(self) -> None:
-        match self.scenario.trouble:
-            case "cancel":
-                self._troubling = asyncio.ensure_future(_harmless(self.handle.cancel()))
-            case "terminate":
-                self._troubling = asyncio.ensure_future(_harmless(self.handle.terminate()))
-            case _:
-                pass
+        work = {"cancel": self.handle.cancel, "terminate": self.handle.terminate, "reset": self._reset}
+        if self.scenario.trouble in work:
+            self._troubling = asyncio.ensure_future(_harmless(work[self.scenario.trouble]()))
 
-    async def close(self) -> None:
-        """Wait for the workflow to close."""
+    async def _reset(self) -> None:
+        """Reset its last run to one of the workflow tasks that it has completed."""
+        last = self.runs[-1]
+        tasks = [
+            event.event_id
+            async for event in last.fetch_history_events()
+            if event_name(event) == "workflow_task_completed"
+        ]
+        if tasks:
+            self.runs.append(await self.sagas.reset_to(last, tasks[self.scenario.back % len(tasks)]))
+            self.counts.resets[self.end or "running"] += 1
+
+    async def finish(self) -> list[str]:
+        """Wait until nothing of it needs anybody; everything that is wrong with it then."""
+        await self._close()
+        hangs = False
+        for after in ("closed", "done"):
+            if after == "done":
+                hangs = not await self._is_done_in_time()
+            if self.scenario.again == after:
+                await _harmless(self._reset())
+                await self._close()
+        hangs = hangs or not await self._is_done_in_time()
+        found = await self._problems() + ["nobody brings it to an end"] * hangs
+        self.counts.add(self.end, len(list(self.scenario.program.steps())), len(self.world.log))
+        del WORLDS[self.world.name]
+        return found
+
+    async def _close(self) -> None:
+        """Wait for its last run to close."""
+        closed: Handle | None = None
+        while closed is not self.runs[-1]:
+            closed = self.runs[-1]
+            self.end = await self._ended(closed)
+            if self._troubling:
+                await self._troubling
+
+    async def _ended(self, run: Handle) -> str:
         try:
             async with asyncio.timeout(PATIENCE):
-                await self.handle.result()
-            self.end = "COMPLETED"
+                await run.result()
         except TimeoutError:
-            self.end = "hanging"
+            return "hanging"
         except WorkflowFailureError as failure:
+            self.said = str(failure.cause)
             match failure.cause:
                 case ApplicationError(type=kind):
-                    self.end = str(kind)
+                    return str(kind)
                 case CancelledError():
-                    self.end = "CANCELED"
+                    return "CANCELED"
                 case _:
-                    self.end = "TERMINATED"
+                    return "TERMINATED"
+        return "COMPLETED"
 
-    async def view(self) -> SagaView | None:
+    async def _is_done_in_time(self) -> bool:
+        ends = time.monotonic() + PATIENCE
+        while not await self._is_done():
+            if time.monotonic() > ends:
+                return False
+            await asyncio.sleep(0.5)
+        return True
+
+    async def _view(self) -> SagaView | None:
         """What is on record."""
         return await self.sagas.ledger.show(await self.sagas.saga_id(self.handle))
 
-    async def is_done(self) -> bool:
+    async def _is_done(self) -> bool:
         """Whether nothing of it needs anybody; a person says one word to each open step where something does."""
-        view = await self.view()
+        view = await self._view()
         if view is None:
             return True
         if any(row.state in {RecordState.STUCK, RecordState.IN_DOUBT} for row in view.effects):
@@ -162,62 +223,53 @@ class Run:
         self.world.plan[f"unmake {name}"] = []
         return {"verb": verb.value, "says": says}
 
-    async def problems(self) -> list[str]:
+    async def _problems(self) -> list[str]:
         """Everything that is wrong with it."""
-        view = await self.view()
+        view = await self._view()
         state = view.state if view else None
         rows = list(view.effects) if view else []
-        found = list(
-            self.world.wrong(
-                list(self.scenario.program.steps()), rows, committed=state is SagaState.COMMITTED
-            )
-        )
-        if state not in ENDS.get(self.end, set()):
+        steps = list(self.scenario.program.steps())
+        found = list(self.world.wrong(steps, rows, committed=state is SagaState.COMMITTED))
+        if state not in ENDS.get(self.end, set()) or (self.end == TAKEN_OVER and len(self.runs) == 1):
             found.append(f"it ended as {self.end}, and the ledger says {state}")
+        if self.end == TAKEN_OVER and "start a new workflow" not in self.said:
+            found.append(f"its error names no way out: {self.said}")
         if await self.sagas.status(self.handle) is WorkflowExecutionStatus.RUNNING:
             found.append("its workflow hangs")
-        if self.end in CLEAN and any(self.world.ours(step.name) for step in self.scenario.program.steps()):
+        if self.end in CLEAN and any(self.world.ours(step.name) for step in steps):
             found.append(f"it ended as {self.end}, and something of it stands")
+        told = await histories(self.sagas.client, self.runs, "RunProgram")
+        found += told.wrong(
+            rows, committed=self.end == "COMPLETED", taken_over=view is not None and view.epoch > 0
+        )
         verified = await self.sagas.ledger.verify(await self.sagas.saga_id(self.handle))
         return found + [each.what for each in verified.differences]
 
 
-async def run_batch(
-    sagas: Sagas,
-    scenarios: Sequence[Scenario],
-    look: Callable[[], Awaitable[object]],
-    counts: Counts,
-    *,
-    meanwhile: Awaitable[None] | None = None,
-) -> list[list[str]]:
-    """Run these at once, do something to all of them meanwhile, and answer with what is wrong with each."""
-    runs = [Run(sagas, scenario, counts) for scenario in scenarios]
-    await asyncio.gather(*(run.start() for run in runs))
-    if meanwhile is not None:
-        await meanwhile
-    await asyncio.gather(*(run.close() for run in runs))
-    hanging = await _finished(runs, look)
-    problems = await asyncio.gather(*(run.problems() for run in runs))
-    for run, found in zip(runs, problems, strict=True):
-        if run in hanging:
-            found.append("nobody brings it to an end")
-        counts.add(run.end, len(list(run.scenario.program.steps())), len(run.world.log))
-        del WORLDS[run.world.name]
-    return problems
+@asynccontextmanager
+async def sweeping(sagas: Sagas) -> AsyncGenerator[None]:
+    """The sweeper looks again and again meanwhile."""
+
+    async def look() -> None:
+        while True:
+            await look_once(sagas)
+            await asyncio.sleep(0.5)
+
+    async with asyncio.TaskGroup() as group:
+        looking = group.create_task(look())
+        yield
+        looking.cancel()
 
 
-async def _finished(runs: Sequence[Run], look: Callable[[], Awaitable[object]]) -> list[Run]:
-    """Let the sweeper look and people speak until nothing is open; those that are then."""
-    ends = time.monotonic() + PATIENCE
-    rest = list(runs)
-    while time.monotonic() < ends:
-        await look()
-        done = await asyncio.gather(*(run.is_done() for run in rest))
-        rest = [run for run, is_done in zip(rest, done, strict=True) if not is_done]
-        if not rest:
-            break
-        await asyncio.sleep(0.5)
-    return rest
+async def look_once(sagas: Sagas) -> None:
+    """Let the sweeper look once."""
+    await sagas.client.execute_workflow(
+        SWEEP,
+        Sweeping(limit=5000),
+        id=f"sweep-{sagas.task_queue}",
+        task_queue=OPERATIONS_QUEUE,
+        result_type=Swept,
+    )
 
 
 async def _harmless(work: Awaitable[None]) -> None:

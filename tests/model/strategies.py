@@ -34,13 +34,17 @@ class Scenario:
         program: What it does.
         trouble: What happens to its workflow, at the call of this number that reaches the world.
         at: That number.
+        back: The workflow task, by number, to which a reset goes.
+        again: Whether it is reset (once more) when its workflow has closed, or when nothing of it needs anybody.
         words: What the person answers, by number, to each question in turn.
     """
 
     program: Program
-    trouble: Literal["none", "cancel", "terminate"]
+    trouble: Literal["none", "cancel", "terminate", "reset"]
     at: int
     words: tuple[int, ...]
+    back: int = 0
+    again: Literal["never", "closed", "done"] = "never"
 
 
 def _few(behaviours: list[Behaviour], most: int) -> "st.SearchStrategy[list[Behaviour]]":
@@ -103,9 +107,11 @@ def scenarios() -> "st.SearchStrategy[Scenario]":
     return st.builds(
         Scenario,
         program=programs(),
-        trouble=st.sampled_from(["none", "none", "none", "cancel", "terminate"]),
+        trouble=st.sampled_from(["none", "none", "none", "cancel", "terminate", "reset"]),
         at=st.integers(1, 15),
         words=st.lists(st.integers(0, 4), min_size=4, max_size=4).map(tuple),
+        back=st.integers(0, 15),
+        again=st.sampled_from(["never", "never", "never", "never", "closed", "done"]),
     )
 
 

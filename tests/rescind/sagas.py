@@ -84,13 +84,17 @@ class Sagas:
                 before_activity -= 1
                 if not before_activity:
                     break
+        return await self.reset_to(handle, tasks[-1])
+
+    async def reset_to(self, handle: Handle, task: int) -> Handle:
+        """Reset a run to the workflow task that was completed by this event; answer with the new run."""
         run = await self.client.workflow_service.reset_workflow_execution(
             ResetWorkflowExecutionRequest(
                 namespace=self.client.namespace,
                 workflow_execution=WorkflowExecution(
                     workflow_id=handle.id, run_id=handle.result_run_id or ""
                 ),
-                workflow_task_finish_event_id=tasks[-1],
+                workflow_task_finish_event_id=task,
                 reason="test",
                 request_id=str(uuid.uuid4()),
             )

@@ -1,6 +1,7 @@
 """A small world with a log, and tools that write to it; what a test plans, they do."""
 
 import asyncio
+import threading
 import time
 from collections import defaultdict
 from dataclasses import dataclass, field
@@ -51,7 +52,10 @@ Behaviour = Literal[
 
 @dataclass
 class World:
-    """Things by name, with the key of the call that made them; and every call that reached it."""
+    """Things by name, with the key of the call that made them; and every call that reached it.
+
+    The tools use its methods alone, so that it may live in another process than they do.
+    """
 
     things: dict[str, str] = field(default_factory=dict[str, str])
     log: list[str] = field(default_factory=list[str])
@@ -66,10 +70,29 @@ class World:
         planned = self.plan[call]
         return planned.pop(0) if planned else "ok"
 
-    def make(self, name: str, key: str) -> None:
-        """Make a thing, and count it."""
+    def make(self, name: str, key: str, after: float = 0) -> None:
+        """Make a thing, and count it; now or after so many seconds, whatever has become of the client."""
+        if after:
+            threading.Timer(after, self.make, (name, key)).start()
+            return
         self.things[name] = key
         self.makes[name] += 1
+
+    def used(self, name: str, key: str) -> None:
+        """Keep the key of a call."""
+        self.keys[name].add(key)
+
+    def owner(self, name: str) -> str | None:
+        """The key of the call that made a thing, or who else has it; None where there is none."""
+        return self.things.get(name)
+
+    def take_away(self, name: str) -> None:
+        """Take a thing away, if it is there."""
+        self.things.pop(name, None)
+
+    def count(self) -> int:
+        """How many things there are."""
+        return len(self.things)
 
 
 WORLDS: dict[str, World] = defaultdict(World)
@@ -101,10 +124,10 @@ async def make_thing(call: Call[MakeThing]) -> Thing:
     """Make it, unless somebody else has."""
     request, world = call.request, WORLDS[call.request.world]
     behaviour = world.next(f"make {request.name}")
-    world.keys[request.name].add(call.key)
-    before = await remember(Seen(existed=request.name in world.things))
+    world.used(request.name, call.key)
+    before = await remember(Seen(existed=world.owner(request.name) is not None))
     if before.existed:
-        if world.things[request.name] != "wanted":
+        if world.owner(request.name) != "wanted":
             raise Conflict(f"{request.name} was there before")
         return Thing(name=request.name, changed=False)
     return await _make(world, request, call.key, behaviour)
@@ -118,7 +141,7 @@ async def _make(world: World, request: MakeThing, key: str, behaviour: Behaviour
     if behaviour == "fail":
         raise ConnectionResetError("the provider is away")
     if behaviour == "late":
-        asyncio.get_running_loop().call_later(1, world.make, request.name, key)
+        world.make(request.name, key, 1)
         await asyncio.sleep(60)
     if behaviour == "slow":
         await asyncio.sleep(2)
@@ -137,17 +160,17 @@ async def unmake_thing(receipt: Receipt[MakeThing, Thing]) -> Restoration:
     """Take it away if it is still ours."""
     request, world = receipt.call.request, WORLDS[receipt.call.request.world]
     behaviour = world.next(f"unmake {request.name}")
-    world.keys[f"undo {request.name}"].add(receipt.call.undo_key)
+    world.used(f"undo {request.name}", receipt.call.undo_key)
     if behaviour == "slow":
         await asyncio.sleep(1)
     if behaviour == "fail":
         raise ConnectionResetError("the provider is away")
-    owner = world.things.get(request.name)
+    owner = world.owner(request.name)
     if owner is None:
         return Restoration.nothing("it was gone already")
     if owner != receipt.call.key or behaviour == "conflict":
         raise Conflict(f"{request.name} is somebody else's now")
-    del world.things[request.name]
+    world.take_away(request.name)
     if behaviour == "lose_reply":
         raise ConnectionResetError("the reply was lost")
     return Restoration.exact()
@@ -162,7 +185,7 @@ async def find_thing(call: Call[MakeThing]) -> Applied[Thing] | Absent | Unknown
         return Unknown(why="the register is closed")
     if behaviour == "lose_reply":
         raise ConnectionResetError("the register's reply was lost")
-    if world.things.get(request.name) == call.key:
+    if world.owner(request.name) == call.key:
         return Applied(result=Thing(name=request.name))
     return Absent()
 
@@ -229,7 +252,7 @@ async def make_deduplicated(call: Call[MakeThing]) -> Thing:
     """Make it at a provider that knows the key again, and says so by `changed`."""
     request, world = call.request, WORLDS[call.request.world]
     behaviour = world.next(f"make {request.name}")
-    if world.things.get(request.name) == call.key:
+    if world.owner(request.name) == call.key:
         return Thing(name=request.name, changed=False)
     return await _make(world, request, call.key, behaviour)
 
@@ -267,7 +290,7 @@ def make_thing_in_thread(call: Call[MakeThing]) -> Thing:
 @activity.defn(no_thread_cancel_exception=True)
 def unmake_thing_in_thread(receipt: Receipt[MakeThing, Thing]) -> Restoration:
     """Take it away with a blocking client."""
-    WORLDS[receipt.call.request.world].things.pop(receipt.call.request.name, None)
+    WORLDS[receipt.call.request.world].take_away(receipt.call.request.name)
     return Restoration.exact()
 
 
@@ -314,7 +337,7 @@ SHOUT = Tool(
 @activity.defn
 async def count_things(call: Call[MakeThing]) -> Thing:
     """Only look."""
-    return Thing(name=str(len(WORLDS[call.request.world].things)), changed=False)
+    return Thing(name=str(WORLDS[call.request.world].count()), changed=False)
 
 
 COUNT_THINGS = Tool(
