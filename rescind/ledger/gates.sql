@@ -15,6 +15,9 @@ create table if not exists gate (
     state   text        not null check (state in ('waiting', 'granted', 'used', 'rejected', 'expired'))
 );
 
+alter table gate add column if not exists
+    past    text[]      not null default '{}';             -- the words on earlier questions of this key
+
 create index if not exists gate_waiting on gate (saga) where state = 'waiting';
 
 create or replace function gate_answer(this gate) returns jsonb language sql volatile as $$
@@ -34,11 +37,17 @@ begin
     on conflict (key) do update set
         digest = become.digest, run = become.run, shown = become.shown, people = become.people,
         lasts = become.lasts, asked = become.asked, until = become.until, given = become.given,
-        refused = become.refused, state = become.state;
+        refused = become.refused, state = become.state, past = become.past;
     perform store(line_event, entered, this, null, null, jsonb_build_object(
         'gate', become.key, 'approval', changes(to_jsonb(was), to_jsonb(become) - 'key' - 'saga')));
     return gate_answer(become);
 end $$;
+
+-- The ids of the words on a question.
+create or replace function words_on(this gate) returns text[] language sql immutable as $$
+    select coalesce(array_agg(said ->> 'word'), '{}')
+    from jsonb_array_elements(this.given || coalesce(this.refused, '[]')) as said
+$$;
 
 -- Ask people. What stands already needs nobody; an answer to the same question of this run, or one that is not used
 -- up, holds; a question that has changed, and one that another run has used up, is asked anew.
@@ -66,7 +75,7 @@ begin
         return gate_answer(was);
     end if;
     become := row(effect_key, saga_id, asked_digest, asking_run, for_people, needed, seconds, clock_timestamp(),
-        in_seconds(seconds), '[]'::jsonb, null, 'waiting');
+        in_seconds(seconds), '[]'::jsonb, null, 'waiting', was.past || words_on(was));
     this.owner := asking_run;
     return store_gate('ask', entered, this, null, become);
 end $$;
@@ -88,7 +97,8 @@ begin
     return store_gate('expire', entered, entered, was, become);
 end $$;
 
--- A person's word. It is taken once by its id: said again because its answer was lost, it is answered by the state of now.
+-- A person's word. It is taken once by its id: said again because its answer was lost, it is answered by the state of
+-- now, and opens no later question.
 create or replace function decide(
     saga_id text, caller_epoch int, effect_key text, seen_digest text, verdict text, who text, note text, word text
 ) returns jsonb language plpgsql as $$
@@ -99,9 +109,9 @@ declare
     become gate;
 begin
     select * into was from gate where key = effect_key and saga = saga_id;
-    if was.key is null or was.digest <> seen_digest then
+    if was.key is null or was.digest <> seen_digest or word = any (was.past) then
         return refused('approval_changed', 'saga', entered.state);
-    elsif was.refused ->> 'word' = word or was.given @> jsonb_build_array(jsonb_build_object('word', word)) then
+    elsif word = any (words_on(was)) then
         return gate_answer(was);
     elsif entered.state <> 'open' then
         return refused('saga_not_open', 'saga', entered.state);

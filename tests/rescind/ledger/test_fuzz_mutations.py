@@ -3,15 +3,14 @@
 import os
 from collections.abc import AsyncIterator
 
-import psycopg
 import pytest
 
 from rescind.ledger import Ledger
-from rescind.ledger._install import install_scripts, scripts
 from tests.rescind.ledger.fuzz.check import fuzz
+from tests.rescind.ledger.fuzz.rules import Rule, ledger_without
 from tests.rescind.ledger.postgres import Server
 
-RULES = {
+RULES: dict[str, Rule] = {
     "a refusal after an unproven attempt is taken as absent": (
         "forward.sql",
         "    if become.unproven = '{}' then\n        become.landing",
@@ -58,15 +57,8 @@ LONG = int(os.environ.get("RESCIND_FUZZ_SAGAS", "0")) >= 1000
 @pytest.fixture
 async def broken(server: Server, admin_dsn: str, request: pytest.FixtureRequest) -> AsyncIterator[Ledger]:
     assert admin_dsn
-    file, rule, without = RULES[request.param]
-    parts = scripts()
-    assert parts[file].count(rule) == 1
-    parts[file] = parts[file].replace(rule, without)
-    with psycopg.connect(server.create_database("broken")) as connection:
-        install_scripts(connection, parts)
-    async with Ledger(server.dsn("broken"), connections=16) as ledger:
+    async with ledger_without(server, RULES[request.param]) as ledger:
         yield ledger
-    server.drop_database("broken")
 
 
 @pytest.mark.timeout(180)

@@ -139,6 +139,19 @@ async def test_two_people(ledger: Ledger, address: At) -> None:
     assert await begin(ledger, at) == "Go"
 
 
+async def test_a_word_that_comes_again_for_the_next_question(ledger: Ledger, address: At) -> None:
+    """Its answer was lost, it was used up meanwhile, and people are asked anew: it is no second approval."""
+    at = address()
+    await ask(ledger, at)
+    assert await say(ledger, at, word="w1") is GRANTED
+    assert await begin(ledger, at) == "Go"
+    await ledger.finish(at, 1, Outcome.NOTHING)
+    assert await ask(ledger, at, run="run-2") is WAITING
+    assert await say(ledger, at, word="w1") is Refusal.APPROVAL_CHANGED
+    assert await begin(ledger, at, run="run-2") is Refusal.NOT_APPROVED
+    assert await say(ledger, at, word="w2") is GRANTED
+
+
 async def test_rejected(ledger: Ledger, address: At) -> None:
     """It can't be approved any more."""
     at = address()

@@ -3,8 +3,9 @@
 import asyncio
 import random
 from collections import Counter
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import cast
+from typing import TypeAlias, cast
 
 from rescind._states import STANDING, RecordState, SagaState
 from rescind.ledger import EffectView, Ledger, LedgerError, SagaView
@@ -23,31 +24,46 @@ class Findings:
     ended: Counter[str] = field(default_factory=Counter[str])
 
 
+One: TypeAlias = Callable[[str, random.Random, Findings], Awaitable[None]]
+"""Runs the saga of this id, and adds what it finds."""
+
+
 async def fuzz(
     ledger: Ledger, *, seed: int, sagas: int, deadlines_kept: bool, stop_at_first: bool = False
 ) -> Findings:
-    """Run this many random sagas AT_ONCE at a time, and compare each with its world."""
+    """Run this many random sagas, and compare each with its world."""
+
+    async def one(saga_id: str, rng: random.Random, findings: Findings) -> None:
+        saga = FuzzedSaga(ledger, rng, saga_id, deadlines_kept)
+        try:
+            await saga.run()
+            await _compare(ledger, saga, findings)
+        finally:
+            await asyncio.gather(*saga.background, return_exceptions=True)
+
+    return await many(ledger, one, seed=seed, sagas=sagas, stop_at_first=stop_at_first)
+
+
+async def many(ledger: Ledger, one: One, *, seed: int, sagas: int, stop_at_first: bool) -> Findings:
+    """Run this many sagas AT_ONCE at a time, and verify the journal of all."""
     findings = Findings()
     source = random.Random(seed)
-    gate = asyncio.Semaphore(AT_ONCE)
-    prefix = f"fuzz/{seed}-{deadlines_kept}-{random.SystemRandom().getrandbits(40):x}"
+    room = asyncio.Semaphore(AT_ONCE)
+    prefix = f"fuzz/{seed}-{random.SystemRandom().getrandbits(40):x}"
 
-    async def one(number: int, own_seed: float) -> None:
-        async with gate:
+    async def in_turn(number: int, own_seed: float) -> None:
+        saga_id = f"{prefix}/{number}"
+        async with room:
             if stop_at_first and findings.bad:
                 return
-            saga = FuzzedSaga(ledger, random.Random(own_seed), f"{prefix}/{number}", deadlines_kept)
             try:
-                await saga.run()
-                await _compare(ledger, saga, findings)
+                await one(saga_id, random.Random(own_seed), findings)
             except LedgerError as error:
-                findings.bad.append(f"{saga.id}: {type(error).__name__}: {error}")
-            finally:
-                await asyncio.gather(*saga.background, return_exceptions=True)
+                findings.bad.append(f"{saga_id}: {type(error).__name__}: {error}")
 
     async with asyncio.TaskGroup() as group:
         for number in range(sagas):
-            group.create_task(one(number, source.random()))
+            group.create_task(in_turn(number, source.random()))
     findings.bad += [str(each) for each in (await ledger.verify(prefix)).differences]
     return findings
 
