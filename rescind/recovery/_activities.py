@@ -7,7 +7,7 @@ from typing import Any
 
 from temporalio import activity
 
-from rescind._bench import Bench
+from rescind._bench import Bench, undisturbed
 from rescind.recovery._foresee import Foresight
 from rescind.recovery._look import Look
 from rescind.recovery._orders import TAKE_OVER, Taken, UndoSagaOrder
@@ -25,7 +25,7 @@ def recovery_activities(bench: Bench) -> Sequence[Callable[..., Any]]:
 
     @activity.defn(name=LOOK_AT_PAGE)
     async def sweep(order: PageOrder) -> Swept:
-        return await Look(bench, activity.client(), order).run()
+        return await undisturbed(Look(bench, activity.client(), order).run())
 
     @activity.defn(name=PREVIEW)
     async def preview(order: PreviewOrder) -> Preview:

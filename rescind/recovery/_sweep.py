@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict
 from temporalio import workflow
 from temporalio.common import RetryPolicy
 
+from rescind._bench import heartbeat_timeout
 from rescind.recovery._ask import AskOrder, ask
 from rescind.recovery._asking import Asking
 from rescind.recovery._sweeping import SWEEP, Sweeping
@@ -93,6 +94,7 @@ class Sweep:
             activity_id="sweep",
             summary="ask Temporal for the workflow of each unfinished saga",
             start_to_close_timeout=_LONGEST,
+            heartbeat_timeout=heartbeat_timeout(_LONGEST),
             retry_policy=_RETRIES,
         )
         if swept.ask is None or not swept.ask.channels or await ask(swept.ask):

@@ -81,7 +81,7 @@ def _listed(counts: Counter[str]) -> str:
 
 @dataclass(eq=False)
 class Run:
-    """One saga, from its start until nothing of it needs anybody."""
+    """One saga, from its start until nothing of it needs anybody; `handle` is of its workflow, `runs` of each run."""
 
     sagas: Sagas
     scenario: Scenario
@@ -101,7 +101,8 @@ class Run:
             self.world.prepare(step)
         program = self.scenario.program.model_copy(update={"world": self.world.name})
         self.handle = await self.sagas.start(RunProgram.run, program, id=self.world.name)
-        self.runs.append(self.handle)
+        first = self.handle.first_execution_run_id
+        self.runs.append(self.sagas.client.get_workflow_handle(self.handle.id, run_id=first))
         loop = asyncio.get_running_loop()  # a tool may be at work in a thread
         self.world.at = self.scenario.at
         self.world.trouble = lambda: loop.call_soon_threadsafe(self._trouble)

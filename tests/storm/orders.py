@@ -10,14 +10,17 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
+from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest
 from temporalio.client import Client, WorkflowFailureError, WorkflowHandle
 from temporalio.contrib.pydantic import pydantic_data_converter
 from temporalio.service import RPCError, RPCStatusCode
 
 from rescind import RecordState, SagaReport
-from rescind.ledger import install
+from rescind.ledger import Ledger, Verified, install
 from tests.activities.sandbox_world import Sandbox, sandbox_of
-from tests.storm.weather import PLACES, PLANS, Workers, break_out
+from tests.application import ROOT
+from tests.faults.workers import PLACES, Workers
+from tests.storm.weather import PLANS, break_out
 from workflows.fulfil_order import CustomerOrder, FulfilOrder
 
 BEFORE = "on_hold"
@@ -87,10 +90,14 @@ class Fate:
 
 @dataclass(frozen=True)
 class Storm:
-    """What became of all orders; the ledger's counts are by tool, state of the effect and state of the saga."""
+    """What became of all orders; the ledger's counts are by tool, state of the effect and state of the saga.
+
+    `verified` compares the rows of their sagas with the journal.
+    """
 
     fates: list[Fate]
     ledger: dict[tuple[str, str, str], int]
+    verified: Verified
     calls: int
     hit: int
     killed: int
@@ -127,7 +134,8 @@ async def storm(number: int, stack: dict[str, str], folder: Path) -> Storm:
     install(stack["RESCIND_LEDGER_ADMIN_DSN"], workers=["rescind_ledger_worker"])
     client = await Client.connect(stack["TEMPORAL_ADDRESS"], data_converter=pydantic_data_converter)
     run = f"storm-{uuid.uuid4().hex[:8]}"
-    workers = Workers(stack | {"RESCIND_HTTP_SECONDS": "1.5"}, run, folder)
+    command = [ROOT / "worker.py", "--task-queue", run]
+    workers = Workers(command, stack | {"RESCIND_HTTP_SECONDS": "1.5"}, folder)
     async with sandbox_of(stack) as sandbox:
         orders = await _entered(number, run, sandbox)
         seen = max((each["number"] for each in await sandbox.get("/admin/calls")), default=0)
@@ -141,7 +149,8 @@ async def storm(number: int, stack: dict[str, str], folder: Path) -> Storm:
             await _reconciled(stack, run)
         fates = await _fates(orders, closed, sandbox)
     hit = sum(each["fault"] is not None for each in calls)
-    return Storm(fates, _ledger(stack, run), len(calls), hit, workers.killed, seconds)
+    verified = await _verified(client, stack, run)
+    return Storm(fates, _ledger(stack, run), verified, len(calls), hit, workers.killed, seconds)
 
 
 async def _through_the_storm(
@@ -247,6 +256,14 @@ async def _reconciled(stack: dict[str, str], run: str) -> None:
     async with asyncio.timeout(RECONCILED_IN):
         while "stuck" in {state for _, state, _ in await asyncio.to_thread(_ledger, stack, run)}:  # noqa: ASYNC110  (the ledger's, not this loop's)
             await asyncio.sleep(2)
+
+
+async def _verified(client: Client, stack: dict[str, str], run: str) -> Verified:
+    described = await client.workflow_service.describe_namespace(
+        DescribeNamespaceRequest(namespace=client.namespace)
+    )
+    async with Ledger(stack["RESCIND_LEDGER_DSN"], connections=1) as ledger:
+        return await ledger.verify(f"{described.namespace_info.id}/{run}-")
 
 
 def _ledger(stack: dict[str, str], run: str) -> dict[tuple[str, str, str], int]:

@@ -32,3 +32,4 @@ async def test_orders_in_the_storm(
     assert came.effects("email.send", "in_doubt") == came.doubtful
     states = {effect for _, effect, _ in came.ledger}
     assert states <= {"applied", "absent", "undone", "in_doubt"}
+    assert (came.verified.sagas, came.verified.differences) == (len(came.fates), [])
