@@ -38,7 +38,7 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """A person's word that was taken; `note` is like no other's, `among` are those that its question had then."""
+    """A person's word that was taken; `note` is like no other's."""
 
     verdict: str
     who: str
@@ -46,7 +46,6 @@ class Said:
     digest: str
     sent: float
     answered: float
-    among: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,35 +95,27 @@ class FuzzedGate:
         """A run of the workflow; the later ones are resets, and the earlier ones do not always know of them."""
         await asyncio.sleep(0.08 * number)
         digest = self.rng.choices(DIGESTS, (9, 1))[0]
-        for _ in range(12):
-            state = await self._asks(run, digest)
-            if state is None or state in (GateState.REJECTED, GateState.EXPIRED):
-                break
-            impatient = self.rng.random() < 0.1  # it does not wait for the answer
-            if (impatient or state in ANSWERED) and await self._attempt(run, digest):
-                break
-            await self._pause()
-        if self.rng.random() < 0.3:  # somebody who does not know that it is over
-            await self._attempt(run, digest)
-
-    async def _asks(self, run: str, digest: str) -> GateState | None:
         answer = await self.ledger.ask(
             self.at, run=run, digest=digest, people=self.people, seconds=self.lasts, shown={}
         )
-        if not isinstance(answer, GateAnswer):
-            return None
         self.asked.append(Asked(digest, time.monotonic()))
-        if self.rng.random() < 0.3:
-            looked = await self.ledger.look_at_gate(self.at)
-            assert isinstance(looked, GateAnswer)
-            self._note_dead(looked)
-            return looked.state
-        return answer.state
+        for _ in range(12):
+            if not isinstance(answer, GateAnswer) or self._is_dead(answer):
+                break
+            impatient = self.rng.random() < 0.1  # it does not wait for the answer
+            if (impatient or answer.state in ANSWERED) and await self._attempt(run, digest):
+                break
+            await self._pause()
+            answer = await self.ledger.look_at_gate(self.at)
+        if self.rng.random() < 0.3:  # somebody who does not know that it is over
+            await self._attempt(run, digest)
 
-    def _note_dead(self, answer: GateAnswer) -> None:
-        """Words of a question that was rejected or has expired open nothing any more."""
-        if answer.state in (GateState.REJECTED, GateState.EXPIRED):
-            self.dead |= {str(each.note) for each in answer.given}
+    def _is_dead(self, answer: GateAnswer) -> bool:
+        """Whether a question was rejected or has expired; its words open nothing any more."""
+        if answer.state not in (GateState.REJECTED, GateState.EXPIRED):
+            return False
+        self.dead |= {str(each.note) for each in answer.given}
+        return True
 
     async def _talks(self, who: str) -> None:
         for _ in range(self.rng.randint(1, 4)):
@@ -132,7 +123,9 @@ class FuzzedGate:
             word = f"{who}-{next(self.words)}"
             verdict = "reject" if self.rng.random() < 0.06 else "approve"
             digest = self.rng.choices(DIGESTS, (9, 1))[0]
-            for _ in range(self.rng.choice((1, 1, 2))):  # the answer to the first was lost
+            await self._says(verdict, who, word, digest)
+            while self.rng.random() < 0.4:  # the answer was lost, and it is said again
+                await self._pause(0.15)
                 await self._says(verdict, who, word, digest)
 
     async def _says(self, verdict: str, who: str, word: str, digest: str) -> None:
@@ -142,9 +135,8 @@ class FuzzedGate:
         )
         if not isinstance(answer, GateAnswer) or word in {each.note for each in self.said}:
             return
-        among = frozenset(str(each.note) for each in answer.given)
-        self.said.append(Said(verdict, who, word, digest, sent, time.monotonic(), among))
-        self._note_dead(answer)
+        self.said.append(Said(verdict, who, word, digest, sent, time.monotonic()))
+        self._is_dead(answer)
 
     async def _cancels(self) -> None:
         await self._pause(0.3)

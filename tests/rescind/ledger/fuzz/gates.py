@@ -28,7 +28,7 @@ async def _used(ledger: Ledger, gate: FuzzedGate) -> dict[int, list[str]]:
     bodies = (
         [cast("dict[str, Any]", line.body) for line in view.journal if line.event == "begin"] if view else []
     )
-    return {body["effect"]["attempt"]: [each["word"] for each in body["approval"]] for body in bodies}
+    return {body["effect"]["attempt"]: [each["word"] for each in body.get("approval", [])] for body in bodies}
 
 
 def _wrong(gate: FuzzedGate, used: dict[int, list[str]]) -> Iterator[str]:
