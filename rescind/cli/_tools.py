@@ -90,7 +90,7 @@ def _listed(catalogue: Sequence[CatalogueEntry]) -> RenderableType:
     for entry in catalogue:
         line = Text(f"{entry.name:<{width}}  {entry.tool_class.value:<13}  ")
         line.append(f"{entry.risk.value:<8}", _STYLES[entry.risk])
-        check = " The world is asked just before the call." if entry.is_checked else ""
+        check = " Checked before the call." if entry.is_checked else ""
         does = Text(f"{entry.description}{check}", "dim")
         parts += [line.append(f"  {_undo(entry)}"), Padding(does, (0, 0, 0, 4))]
     return Group(*parts)
