@@ -150,7 +150,12 @@ RECORD_TRANSITIONS: tuple[RecordTransition, ...] = (
 """Every legal transition of a record; the database refuses all others."""
 
 SAGA_TRANSITIONS: tuple[SagaTransition, ...] = (
-    _saga(None, "open", "begin fence undo_begin unwind seal report finish", "the saga's first statement"),
+    _saga(
+        None,
+        "open",
+        "begin fence undo_begin unwind seal report finish mistrust",
+        "the saga's first statement",
+    ),
     _saga("open", "sealed", "seal", "the workflow is done and exactly its effects stand"),
     _saga("sealed", "committed", "promote", "Temporal says that the workflow has completed"),
     _saga(
@@ -163,7 +168,7 @@ SAGA_TRANSITIONS: tuple[SagaTransition, ...] = (
         "it failed after the seal, or a stray or double",
     ),
     _saga("committed", "unwinding", "claim finish", "undo after the fact, or a stray or double"),
-    _saga("closed", "unwinding", "finish", "a stray: an effect stands that was believed gone"),
+    _saga("closed", "unwinding", "finish mistrust", "an effect stands, or may stand, that was believed gone"),
     _saga(
         "unwinding",
         "closed",
