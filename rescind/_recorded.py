@@ -43,8 +43,9 @@ def _outcome(view: SagaView, told: SagaReport | None) -> Outcome:
         case SagaState.OPEN:
             return Outcome.RUNNING
         case SagaState.SEALED | SagaState.COMMITTED:
-            stuck = any(effect.state in _PEOPLE for effect in view.effects)
-            return Outcome.INCOMPLETE if stuck else Outcome.COMPLETED
+            if any(effect.state in _PEOPLE for effect in view.effects):
+                return Outcome.INCOMPLETE
+            return Outcome.RUNNING if view.part else Outcome.COMPLETED
         case SagaState.CLOSED if any(map(_is_left, view.effects)):
             return Outcome.LEFT
         case SagaState.CLOSED:

@@ -12,7 +12,8 @@ import pytest
 from temporalio.client import Client, WorkflowExecutionStatus
 from temporalio.service import RPCError
 
-from rescind import RescindPlugin, SagaState
+from rescind import Outcome, RescindPlugin, SagaState
+from rescind._recorded import report_of
 from rescind.ledger import Ledger
 from rescind.recovery import Sweeping, UndoSagaOrder, start_undo
 from tests.application import ROOT
@@ -61,6 +62,9 @@ async def test_terminated(sagas: Sagas, undo: Undo, look: Look) -> None:
     """After each of its events: the part is undone once it was claimed, and the rest stands and stays committed."""
     cut_off = await asyncio.gather(*(terminated_part(sagas, undo, events) for events in EVENTS))
     assert sum(was_cut for _, _, was_cut in cut_off) > len(EVENTS) // 2
+    half_done = [view for handle, _, _ in cut_off if (view := await sagas.view(handle)).part]
+    assert half_done
+    assert {report_of(view).outcome for view in half_done} == {Outcome.RUNNING}
 
     async def all_done() -> bool:
         await look()
@@ -97,6 +101,7 @@ async def test_stuck_and_terminated(sagas: Sagas, undo: Undo, look: Look, world:
         f"rescind-reconcile/{handle.id}/{handle.first_execution_run_id}"
     )
     assert await sagas.status(reconciliation) is WorkflowExecutionStatus.RUNNING
+    assert report_of(await sagas.view(handle)).outcome is Outcome.INCOMPLETE
     assert (await look()).undoing == []
     await reconciliation.terminate()
 
