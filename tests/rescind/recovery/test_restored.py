@@ -1,6 +1,7 @@
 """The ledger is restored from an older backup: it is noticed, and brought back in step before effects start again."""
 
 import asyncio
+import uuid
 from collections.abc import AsyncGenerator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ from rescind import RescindPlugin, SagaReport, SagaState
 from rescind.cli import Server
 from rescind.cli._restored import in_step
 from rescind.ledger import Ledger, LedgerBehind, install
+from rescind.reconciliation import Alert
 from rescind.recovery import Sweeping, remembered
 from tests.rescind.ledger.postgres import Server as Postgres
 from tests.rescind.namespaces import new_namespace
@@ -22,6 +24,9 @@ from tests.rescind.reconciliation.receiver import Receiver, Webhook, receiver
 from tests.rescind.sagas import Handle, Sagas, eventually, until
 from tests.rescind.toy_workflows import WORKFLOWS, MakeThings, Plan
 from tests.rescind.toy_world import TOOLS, Behaviour, World
+
+# The SDK warns where a local activity has ended right before it is cancelled; as an error that would end the worker.
+pytestmark = pytest.mark.filterwarnings("ignore:Cannot find activity to cancel:UserWarning")
 
 
 @dataclass
@@ -79,6 +84,17 @@ async def looked(client: Client, times: int) -> None:
     await until(has)
 
 
+async def looked_alone(client: Client, times: int) -> None:
+    """The same, while nobody works on the queue of the test's sagas."""
+    async with Worker(client, task_queue=f"nobody-{uuid.uuid4()}", workflows=WORKFLOWS):
+        await looked(client, times)
+
+
+def asked(posts: Receiver) -> list[Alert]:
+    """What the sweeper has asked."""
+    return [alert for alert in posts.alerts if alert.saga is None]
+
+
 @pytest.mark.timeout(240)
 async def test_older_backup(
     own: Client, ledgers: Ledgers, world: World, task_queue: str, capsys: pytest.CaptureFixture[str]
@@ -102,7 +118,7 @@ async def test_older_backup(
     async with worker():
         await handle.signal(MakeThings.go)
         await eventually(lambda: "b" in world.things)  # its report is lost with the newer ledger
-        await looked(own, 2)
+    await looked_alone(own, 2)
     ledgers.restore()
 
     with pytest.raises(LedgerBehind, match="Temporal remembers"):
@@ -159,6 +175,7 @@ async def lost(
     client: Client, ledgers: Ledgers, world: World, task_queue: str, *, b: Behaviour, terminated: bool = False
 ) -> Lost:
     """Back up while b is refused for now, let it be made as it is told, and restore."""
+    await looked_alone(client, 1)
     handle: Handle = await client.start_workflow(
         MakeThings.run,
         Plan(world=world.name, things=["a", "b"], wait=2),
@@ -169,16 +186,15 @@ async def lost(
     world.plan["make b"] = ["later"]
     async with lost.working():
         await eventually(lambda: "make b" in world.log)
-        await looked(client, 1)
     ledgers.back_up()
     world.plan["make b"] = [b]
     async with lost.working() as sagas:
         await eventually(lambda: "b" in world.things, within=30)
         if b == "ok":
             await until(lambda: _is_done(sagas, handle))
-        await looked(client, 2)
         if terminated:
             await handle.terminate()
+    await looked_alone(client, 2)
     ledgers.restore()
     return lost
 
@@ -258,9 +274,9 @@ async def test_restored_under_a_running_worker(
             handle = await sagas.start(MakeThings.run, Plan(world=world.name, things=["a"]))
             await asyncio.sleep(2)
             assert world.log == []
-            await eventually(lambda: bool(posts.alerts))
-            assert "restored from an older backup" in posts.alerts[0].text
-            assert "to do: stop the workers; restore a newer one" in posts.alerts[0].text
+            await eventually(lambda: bool(asked(posts)))
+            assert "restored from an older backup" in asked(posts)[0].text
+            assert "to do: stop the workers; restore a newer one" in asked(posts)[0].text
             await in_step(connected, ledgers.dsn, "anna")
             cause = await sagas.failure(handle)
             report = SagaReport.model_validate(cause.details[0])
@@ -273,4 +289,4 @@ async def test_restored_under_a_running_worker(
             again = await sagas.start(MakeThings.run, Plan(world=world.name, things=["b"]))
             assert await again.result() == ["b"]
     assert world.makes == {"b": 1}
-    assert len(posts.alerts) <= 2  # the second says that it is over
+    assert [alert.number for alert in asked(posts)] in ([1], [1, 0])  # the second says that it is over
