@@ -218,14 +218,23 @@ def deadline(limit: timedelta) -> float:
 async def undisturbed(work: Coroutine[Any, Any, T]) -> T:
     """Run an attempt to its end with heartbeats, whatever is cancelled: effect and record belong together."""
     task = asyncio.ensure_future(work)
+    async with beating():
+        while not task.done():
+            with suppress(asyncio.CancelledError):
+                await asyncio.wait({task})
+    return task.result()
+
+
+@asynccontextmanager
+async def beating() -> AsyncGenerator[None]:
+    """Heartbeat for as long as the block runs, where the activity was scheduled with heartbeats."""
     interval = activity.info().heartbeat_timeout
     beats = asyncio.ensure_future(_heartbeats(interval.total_seconds() / 3)) if interval else None
-    while not task.done():
-        with suppress(asyncio.CancelledError):
-            await asyncio.wait({task})
-    if beats:
-        beats.cancel()
-    return task.result()
+    try:
+        yield
+    finally:
+        if beats:
+            beats.cancel()
 
 
 async def _heartbeats(seconds: float) -> NoReturn:

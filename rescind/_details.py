@@ -7,6 +7,7 @@ from pydantic_core import to_json
 from rescind._counts import Counts
 from rescind._record import Record, Waiting, is_clean
 from rescind._states import RecordState
+from rescind._visible import visible
 
 ROWS = 30
 """Steps shown at most; the table is computed at every step, so its size is bounded (DESIGN 12)."""
@@ -48,12 +49,14 @@ def details(headline: str, records: Sequence[Record], beyond: Counts) -> list[st
 def _question(record: Record, waits: Waiting) -> list[str]:
     """What people are asked to approve, and how they answer."""
     fields = record.request.items() if isinstance(record.request, dict) else [("request", record.request)]
+    told = [
+        (name, value if isinstance(value, str) else to_json(value).decode())
+        for name, value in list(fields)[:ROWS]
+    ]
+    undo = "can be undone" if record.reversal and record.reversal.compensate else "can't be undone"
     facts = [
-        ("tool", f"{record.tool} (risk {waits.risk}, can't be undone)"),
-        *(
-            (name, value if isinstance(value, str) else to_json(value).decode())
-            for name, value in list(fields)[:ROWS]
-        ),
+        ("tool", f"{record.tool} (risk {waits.risk}, {undo})"),
+        *(fact for fact in told if not _is_long(fact)),
         ("approved by", f"{'; '.join(waits.given) or 'nobody'}; it takes {in_people(waits.people)}"),
         ("until", f"{waits.until:%Y-%m-%d %H:%M:%S} UTC"),
         ("digest", waits.digest),
@@ -62,8 +65,19 @@ def _question(record: Record, waits: Waiting) -> list[str]:
     return [
         *("", f"**{record.step} waits for approval**", "", "| | |", "|---|---|"),
         *(table_row(fact) for fact in facts),
+        *(line for fact in told if _is_long(fact) for line in _block(*fact)),
         *("", f"Send the Update `approve` or `reject` with `{answer}`"),
     ]
+
+
+def _is_long(fact: tuple[str, str]) -> bool:
+    """Whether a field is a text of several lines, which is shown whole: nobody approves what he can't see."""
+    return "\n" in fact[1]
+
+
+def _block(name: str, text: str) -> list[str]:
+    """A text as it is, by an indent: nothing in it is Markdown, and nothing in it can end the block."""
+    return ["", f"{name}:", "", *(f"    {line}" for line in visible(text).splitlines())]
 
 
 def in_people(number: int) -> str:

@@ -26,6 +26,7 @@ from rescind._read import read_activity
 from rescind._saga_activities import saga_activities
 from rescind._settle import generic_settle_activity, settle_activity
 from rescind._undo import undo_activity
+from rescind.plans._go_on import GO_ON
 from rescind.reconciliation import AlertChannel, Pace, ensure_search_attributes
 from rescind.recovery._memory import remembered
 from rescind.recovery._sweeping import Sweeping
@@ -89,7 +90,7 @@ class RescindPlugin(SimplePlugin):
         self._companion = Companion(sweeping) if operations else None
         self.catalogue = Catalogue(tools)
         self._bench = Bench(
-            self.catalogue,
+            Catalogue([*self.catalogue, GO_ON]),
             ledger,
             connections=ledger_connections,
             threads=threads,
@@ -101,7 +102,7 @@ class RescindPlugin(SimplePlugin):
             "rescind.RescindPlugin",
             data_converter=_with_pydantic,
             interceptors=[SagaInterceptor(self.catalogue)],
-            activities=_activities(self.catalogue, self._bench),
+            activities=_activities(self._bench),
             workflow_runner=self._with_passthrough,
         )
 
@@ -148,9 +149,9 @@ class RescindPlugin(SimplePlugin):
         return dataclasses.replace(runner, restrictions=restrictions)
 
 
-def _activities(catalogue: Catalogue, bench: Bench) -> list[Callable[..., Any]]:
+def _activities(bench: Bench) -> list[Callable[..., Any]]:
     activities = [*saga_activities(bench), generic_settle_activity(bench), *generic_activities(bench)]
-    for tool in catalogue:
+    for tool in bench.catalogue:
         if tool.read_only:
             activities.append(read_activity(tool, bench))
             continue

@@ -113,13 +113,17 @@ class Saga:
         finally:
             await self._leave(sys.exception())
 
-    async def step(self, tool: Tool[Req, Res], request: Req, *, name: str | None = None) -> Res:
+    async def step(
+        self, tool: Tool[Req, Res], request: Req, *, name: str | None = None, ask: bool = False
+    ) -> Res:
         """Do one step and push its record on the stack.
 
         Args:
             tool: The tool.
             request: What it is asked to do.
             name: The step's name; by default the tool's last part. Steps of one name are numbered.
+            ask: Wait for people's approval also where the tool can be undone, or is approved beforehand. One that
+                only reads asks nobody.
 
         Returns:
             The tool's result; from its lookup when the call's own answer was lost.
@@ -137,7 +141,7 @@ class Saga:
             order = self._stack.order_of(name or last_part(tool.name), tool.name)
             answer = await _schedule.read(tool, ForwardOrder(**order.model_dump(), request=plain), summary)
             return tool.result_type.model_validate_json(to_json(answer.result))
-        asked = not (tool.is_reversible or tool.name in self._approved)
+        asked = ask or not (tool.is_reversible or tool.name in self._approved)
         if asked:
             self._gates.refuse_deaf(tool)
         if not tool.is_reversible:

@@ -22,7 +22,7 @@ from rescind._steps import raise_if_cancelled
 from rescind._workflow import deepest, raise_if_evicted, type_of_failure
 from rescind.approvals._attribute import APPROVAL, WAITS_FOR
 from rescind.approvals._orders import ASK, DECIDE, LOOK, AskOrder, DecideOrder, Standing
-from rescind.approvals._words import Verdict, approvals_for, heard, not_taken, waited_for
+from rescind.approvals._words import NOT_APPROVED, Verdict, approvals_for, heard, not_taken, waited_for
 from rescind.ledger import GateState
 
 _OVERDUE = timedelta(milliseconds=50)
@@ -81,13 +81,13 @@ class Gates:
             self._leave(record)
             return
         self._leave(record, str(answer.why))
-        _fail(record, ApplicationError(str(answer.why), type="NotApproved", non_retryable=True))
+        _fail(record, ApplicationError(str(answer.why), type=NOT_APPROVED, non_retryable=True))
 
     async def _answered(self, tool: AnyTool, record: Record) -> Standing:
         order = AskOrder(
             **self._stack.order(record).model_dump(),
             request=record.request,
-            people=approvals_for(tool),
+            people=approvals_for(tool) or 1,
             seconds=self._within.total_seconds(),
         )
         answer = await self._ask_ledger(ASK, order, "ask", f"ask people to approve: {record.summary}")
@@ -146,7 +146,7 @@ class Gates:
         """
         if not self._listens:
             raise SagaRefused(
-                f"{tool.name} is a point of no return, and nobody can approve it: the workflow has an Update handler "
+                f"{tool.name} has to wait for people, and nobody can approve it: the workflow has an Update handler "
                 "of its own named approve or reject. Nothing was done. Give that another name, or name the tool among "
                 "the approved ones"
             )

@@ -12,6 +12,9 @@ from rescind._persons_word import word_of
 from rescind._record import Waiting
 from rescind._tool import Risk
 
+NOT_APPROVED = "NotApproved"
+"""The type of the failure of a step that people have rejected, or that nobody has approved in time."""
+
 
 class Verdict(StrEnum):
     """What a person can say, by the Update of this name."""

@@ -8,9 +8,10 @@ import json
 import os
 import sys
 import uuid
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -19,14 +20,24 @@ from rich.console import Console
 from rich.text import Text
 
 from rescind._catalogue import AnyTool
+from rescind._visible import visible
 from rescind.cli._commands import Connect
 from rescind.cli._exit import ExitCode, Stopped
-from rescind.cli._plan import as_markdown, picture, run
+from rescind.cli._plan import as_markdown, picture
 from rescind.cli._proposal import NO_MODEL, asked_for, proposal, sound
-from rescind.cli._start import Order
+from rescind.cli._start import Order, start
 from rescind.cli._tools import Tools
-from rescind.cli._visible import visible
-from rescind.plans import Checked, ExecutePlan, GradeOf, Plan, PlanOrder, check, preview, unverified
+from rescind.plans import (
+    Checked,
+    Continuing,
+    ExecutePlan,
+    GradeOf,
+    Plan,
+    PlanOrder,
+    check,
+    preview,
+    unverified,
+)
 
 if TYPE_CHECKING:
     from rescind.planner import Ask, Proposal
@@ -39,6 +50,7 @@ class _Wanted:
     yes: bool
     dry_run: bool
     save: Path | None
+    continuations: int
     workflow_id: str
     task_queue: str
     command: str
@@ -69,9 +81,19 @@ def agent_command(
         pre_approve: Annotated[
             list[str] | None, typer.Option(help="A tool that may run although it can't be undone.")
         ] = None,
-        yes: Annotated[bool, typer.Option("--yes", help="Run the plan without asking.")] = False,
+        yes: Annotated[
+            bool, typer.Option("--yes", help="Run the plan, and what it goes on with, without asking.")
+        ] = False,
         dry_run: Annotated[bool, typer.Option("--dry-run", help="Only show the plan.")] = False,
         save: Annotated[Path | None, typer.Option(help="Write the plan to this new file, as JSON.")] = None,
+        continuations: Annotated[
+            int,
+            typer.Option(
+                min=0,
+                max=10,
+                help="How often the model may go on after a failed step; it sees results then. With 0 all is undone.",
+            ),
+        ] = 0,
         patience: Annotated[
             float, typer.Option(min=1, max=3600, help="Seconds that the model may take for an answer.")
         ] = 120.0,
@@ -94,7 +116,13 @@ def agent_command(
             patience=patience,
         )
         wanted = _Wanted(
-            yes, dry_run, save, workflow_id or f"agent-{uuid.uuid4().hex[:8]}", task_queue, command
+            yes,
+            dry_run,
+            save,
+            continuations,
+            workflow_id or f"agent-{uuid.uuid4().hex[:8]}",
+            task_queue,
+            command,
         )
         queue = None if dry_run else task_queue
         with _interruptible():
@@ -108,8 +136,31 @@ def agent_command(
         with _interruptible():
             agreed = _agreed(plan, wanted)
         if agreed:
-            order = _order(asked, given, found, plan, wanted)
-            raise typer.Exit(asyncio.run(run(connect, order, (), command)))
+            order = partial(_order, asked, given, found, wanted)
+            raise typer.Exit(asyncio.run(_run(connect, order, catalogue, asked, wanted)))
+
+
+async def _run(
+    connect: Connect,
+    order: Callable[[Continuing | None], Order],
+    catalogue: Sequence[AnyTool],
+    asked: Ask,
+    wanted: _Wanted,
+) -> ExitCode:
+    """Run the plan and follow it; for as long as this command does, it asks the model how to go on."""
+    server, console = await connect(), Console()
+    if not wanted.continuations:
+        return await start(server, order(None), console, command=wanted.command)
+    from rescind.planner import answering  # noqa: PLC0415  (only who plans has it)
+
+    async with answering(server.client, catalogue) as queue:
+        continuing = Continuing(ask=asked, task_queue=queue, times=wanted.continuations, approved=wanted.yes)
+        code = await start(server, order(continuing), console, command=wanted.command)
+    if code is ExitCode.INTERRUPTED:
+        typer.echo(
+            "If a step of it fails from now on, nobody asks the model how to go on, and all is undone."
+        )
+    return code
 
 
 def _refuse(model: str, *, yes: bool, dry_run: bool, save: Path | None) -> None:
@@ -163,12 +214,19 @@ def _agreed(plan: Plan, wanted: _Wanted) -> bool:
     raise Stopped("You said no. Nothing was run.", ExitCode.BAD_INPUT)
 
 
-def _order(asked: Ask, given: Proposal, found: Checked, plan: Plan, wanted: _Wanted) -> Order:
+def _order(
+    asked: Ask,
+    given: Proposal,
+    found: Checked,
+    wanted: _Wanted,
+    continuing: Continuing | None,
+) -> Order:
+    plan = sound(given)
     who = f"nobody looked at it (--yes, by {_user()})" if wanted.yes else f"{_user()} said yes to it"
     by = f"Proposed by `{asked.model}` in answer {given.answers}; {who}."
     return Order(
         ExecutePlan.run,
-        PlanOrder(plan=plan, pre_approved=asked.pre_approved),
+        PlanOrder(plan=plan, pre_approved=asked.pre_approved, continuing=continuing),
         wanted.workflow_id,
         wanted.task_queue,
         summary=plan.goal[:200],

@@ -15,6 +15,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from rescind._details import in_people
 from rescind._recorded import in_words, inner, workflow_of
+from rescind._visible import visible
 from rescind._workflow import deepest
 from rescind.approvals import Verdict
 from rescind.approvals._words import heard
@@ -86,8 +87,20 @@ def _lines(gate: OpenGate) -> list[str]:
     by = ", ".join(f"{each.who} ({each.note})" if each.note else each.who for each in gate.given)
     return [
         in_words(_tool(gate), _shown(gate)["request"]),
+        *_long_texts(_shown(gate)["request"]),
         f"waits since {since}, until {until}; approved by {by or 'nobody'}, it takes {in_people(gate.people)}",
         f"approve {_workflow(gate)} --step {_step(gate)}, or reject",
+    ]
+
+
+def _long_texts(request: JsonValue) -> list[str]:
+    """The request's texts of several lines, whole: nobody approves what he can't see."""
+    fields = request.items() if isinstance(request, dict) else ()
+    long = [(name, text) for name, text in fields if isinstance(text, str) and "\n" in text]
+    return [
+        line
+        for name, text in long
+        for line in (f"{name}:", *(f"    {each}" for each in visible(text).splitlines()))
     ]
 
 

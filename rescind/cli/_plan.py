@@ -14,12 +14,12 @@ from rich.console import Console, Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+from rescind._visible import visible
 from rescind.cli._commands import Connect
 from rescind.cli._exit import ExitCode, Stopped
 from rescind.cli._input import read_plain
 from rescind.cli._start import Order, start
 from rescind.cli._tools import Tools
-from rescind.cli._visible import visible
 from rescind.plans import (
     Checked,
     ExecutePlan,
@@ -28,11 +28,11 @@ from rescind.plans import (
     PlanOrder,
     Problem,
     StepPreview,
-    ToolClass,
     check,
     preview,
     unverified,
 )
+from rescind.plans._in_words import lines
 
 _SHOWN = 50
 """Problems that are printed for a person; --json has them all."""
@@ -127,7 +127,7 @@ def picture(plan: Plan, steps: Sequence[StepPreview], warnings: Sequence[Problem
         if step.stage != stage:
             stage = step.stage
             parts.append(Text(f"\nStage {stage}", "bold"))
-        parts += [_headline(step), Padding(Text("\n".join(_lines(step)), "dim"), (0, 0, 0, 4))]
+        parts += [_headline(step), Padding(Text("\n".join(lines(step)), "dim"), (0, 0, 0, 4))]
     parts += [Text(f"\nNote: {warning}", "yellow") for warning in warnings]
     return Group(*parts)
 
@@ -135,37 +135,6 @@ def picture(plan: Plan, steps: Sequence[StepPreview], warnings: Sequence[Problem
 def _headline(step: StepPreview) -> Text:
     text = Text(f"  {step.step}: {step.tool} ")
     return text.append(visible(step.arguments), "dim")
-
-
-def _lines(step: StepPreview) -> list[str]:
-    lines = [step.does, f"undo: {_undo(step)}"]
-    if step.approvals:
-        people = "two people" if step.approvals > 1 else "a person"
-        lines.append(f"approval: {'given beforehand' if step.pre_approved else f'{people} has to be asked'}")
-    if step.is_checked:
-        lines.append("check: the world is asked just before the call")
-    if step.needs:
-        lines.append(f"needs: {', '.join(step.needs)}")
-    lines += [f"on failure: {visible(each)}" for each in step.otherwise]
-    lines.append(f"if it fails: {_consequence(step)}")
-    lines += [f"   and {left.step} is left: {left.why}" for left in step.left]
-    return lines
-
-
-def _undo(step: StepPreview) -> str:
-    if step.tool_class is ToolClass.READ:
-        return "not needed, it only reads"
-    if step.undo is None or step.grade is None:
-        return "none, it can't be taken back"
-    window = f", within {step.undo_within}" if step.undo_within else ""
-    return f"{step.undo} ({step.grade.value}{window})"
-
-
-def _consequence(step: StepPreview) -> str:
-    if not step.undone:
-        return "nothing is to be undone"
-    more = step.undone_count - len(step.undone)
-    return f"undone are {', '.join(step.undone)}{f' and {more} more' if more else ''}"
 
 
 def _plain(problems: Sequence[Problem]) -> list[JsonValue]:

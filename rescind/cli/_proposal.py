@@ -10,11 +10,11 @@ import typer
 from temporalio.service import RPCError
 
 from rescind._catalogue import AnyTool
+from rescind._visible import visible
 from rescind.cli._commands import Connect
 from rescind.cli._exit import ExitCode, Stopped
 from rescind.cli._start import require_worker
 from rescind.cli._tools import chosen
-from rescind.cli._visible import visible
 from rescind.plans import Plan, entries
 
 if TYPE_CHECKING:

@@ -2,9 +2,9 @@
 
 from rescind.planner._activity import planner_activities
 from rescind.planner._model import NotReady, require_ready
-from rescind.planner._order import ANSWERS, Answer, Ask, Proposal, Question
-from rescind.planner._propose import ModelFailed, propose
+from rescind.planner._propose import ModelFailed, answering, propose
 from rescind.planner._workflow import ProposePlan
+from rescind.plans import ANSWERS, Answer, Ask, Proposal, Question
 
 __all__ = [
     "ANSWERS",
@@ -15,6 +15,7 @@ __all__ = [
     "Proposal",
     "ProposePlan",
     "Question",
+    "answering",
     "planner_activities",
     "propose",
     "require_ready",

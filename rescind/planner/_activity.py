@@ -8,11 +8,11 @@ from typing import Any
 from temporalio import activity
 
 from rescind import Tool
+from rescind._bench import beating
 from rescind.planner._draft import judged, no_plan
 from rescind.planner._model import NoPlan, ask
-from rescind.planner._order import ASK_MODEL, Answer, Question
-from rescind.planner._prompt import INSTRUCTIONS, form, prompt
-from rescind.plans import entries
+from rescind.planner._prompt import form, instructions, prompt
+from rescind.plans import ASK_MODEL, Answer, Question, entries
 
 
 def planner_activities(tools: Iterable[Tool[Any, Any]]) -> list[Callable[..., Any]]:
@@ -28,15 +28,16 @@ def planner_activities(tools: Iterable[Tool[Any, Any]]) -> list[Callable[..., An
         allowed = [tool for tool in catalogue if tool.name in question.ask.tools]
         known = entries(allowed)
         try:
-            draft = await ask(
-                question.ask.model,
-                instructions=INSTRUCTIONS,
-                prompt=prompt(question, known),
-                form=form(entry.name for entry in known),
-                patience=question.ask.patience,
-            )
+            async with beating():
+                draft = await ask(
+                    question.ask.model,
+                    instructions=instructions(question),
+                    prompt=prompt(question, known),
+                    form=form(entry.name for entry in known),
+                    patience=question.ask.patience,
+                )
         except NoPlan as error:
             return no_plan(str(error))
-        return judged(draft, question.ask, allowed)
+        return judged(draft, question, allowed)
 
     return [ask_model]

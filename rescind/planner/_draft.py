@@ -9,8 +9,8 @@ from pydantic import JsonValue
 from pydantic_core import to_json
 
 from rescind import Tool
-from rescind.planner._order import Answer, Ask
-from rescind.plans import Fault, Problem, check
+from rescind.plans import Answer, Checked, Fault, Problem, Question, check
+from rescind.plans._rest import check_rest
 
 LARGEST = 64_000
 """Bytes of JSON of a plan at most: more than a person can read before a yes."""
@@ -25,12 +25,12 @@ _REASON = 500
 """Characters of a model's own refusal that are kept."""
 
 
-def judged(draft: Mapping[str, JsonValue], ask: Ask, allowed: Iterable[Tool[Any, Any]]) -> Answer:
+def judged(draft: Mapping[str, JsonValue], question: Question, allowed: Iterable[Tool[Any, Any]]) -> Answer:
     """What a draft is worth; the goal is the person's, and a model can set nothing but the steps.
 
     Args:
         draft: What the model wrote.
-        ask: What was asked.
+        question: What was asked.
         allowed: The tools that the plan may use.
     """
     if limits := list(_limits(draft)):
@@ -39,12 +39,18 @@ def judged(draft: Mapping[str, JsonValue], ask: Ask, allowed: Iterable[Tool[Any,
     if isinstance(reason, str) and reason.strip() and not draft.get("steps"):
         return Answer(declined=reason.strip()[:_REASON])
     problems = list(_foreign(draft))
-    plain: JsonValue = {"goal": ask.goal, "steps": draft.get("steps")}
-    found = check(plain, allowed, pre_approved=ask.pre_approved)
+    found = _checked(draft.get("steps"), question, allowed)
     problems += found.problems
     if problems or found.plan is None:
         return Answer(draft=dict(draft), problems=problems[:TOLD])
     return Answer(plan=found.plan)
+
+
+def _checked(steps: JsonValue, question: Question, allowed: Iterable[Tool[Any, Any]]) -> Checked:
+    ask = question.ask
+    if question.stand is not None:
+        return check_rest(steps, question.stand, allowed, pre_approved=ask.pre_approved)
+    return check({"goal": ask.goal, "steps": steps}, allowed, pre_approved=ask.pre_approved)
 
 
 def no_plan(words: str) -> Answer:

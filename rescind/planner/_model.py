@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from datetime import timedelta
 from typing import Any
 
@@ -19,6 +18,7 @@ from pydantic_ai.models import Model, infer_model
 from temporalio.exceptions import ApplicationError
 
 from rescind import RescindError
+from rescind._secrets import words_without_secrets
 from rescind.planner._order import MODEL_FAILED, NOT_READY
 
 _WORDS = 300
@@ -129,8 +129,5 @@ def _failed(words: str, *, again: bool, wait: float | None = None) -> Applicatio
 
 def _clean(said: object) -> str:
     """A provider's or a model's words in one short line, without any key of this process: they go into the history."""
-    words = " ".join(str(said).split())
-    for name, value in os.environ.items():
-        if len(value) >= 8 and name.endswith(("KEY", "TOKEN", "SECRET", "PASSWORD")):
-            words = words.replace(value, f"[{name}]")
+    words = words_without_secrets(" ".join(str(said).split()))
     return words if len(words) <= _WORDS else words[: _WORDS - 1] + "…"

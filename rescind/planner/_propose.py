@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Iterable
+from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 from typing import Any, NoReturn
 
@@ -17,14 +17,35 @@ from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 from rescind import RescindError, Tool
 from rescind.planner._activity import planner_activities
 from rescind.planner._model import NotReady
-from rescind.planner._order import ANSWERS, NOT_READY, Ask, Proposal
+from rescind.planner._order import NOT_READY
 from rescind.planner._workflow import ProposePlan
+from rescind.plans import ANSWERS, Ask, Proposal
 
 _RPC_LIMIT = timedelta(seconds=8)
 
 
 class ModelFailed(RescindError):
     """The model could not be asked, or did not answer. There is no plan, and nothing was run."""
+
+
+@asynccontextmanager
+async def answering(client: Client, tools: Iterable[Tool[Any, Any]]) -> AsyncGenerator[str]:
+    """Ask the model from this process, for as long as the block runs, whatever is asked on the queue that it yields.
+
+    Args:
+        client: A client that reads and writes Pydantic models.
+        tools: The catalogue.
+    """
+    queue = f"rescind-planner-{uuid.uuid4()}"
+    worker = Worker(
+        client,
+        task_queue=queue,
+        workflows=[ProposePlan],
+        activities=planner_activities(tools),
+        workflow_runner=UnsandboxedWorkflowRunner(),  # all modules of Rescind pass through the sandbox anyway
+    )
+    async with worker:
+        yield queue
 
 
 async def propose(client: Client, ask: Ask, tools: Iterable[Tool[Any, Any]], *, workflow_id: str) -> Proposal:
@@ -41,15 +62,7 @@ async def propose(client: Client, ask: Ask, tools: Iterable[Tool[Any, Any]], *, 
         ModelFailed: The model could not be asked, or did not answer in time.
         temporalio.service.RPCError: The Temporal server did not take it.
     """
-    queue = f"rescind-planner-{uuid.uuid4()}"
-    worker = Worker(
-        client,
-        task_queue=queue,
-        workflows=[ProposePlan],
-        activities=planner_activities(tools),
-        workflow_runner=UnsandboxedWorkflowRunner(),  # all modules of Rescind pass through the sandbox anyway
-    )
-    async with worker:
+    async with answering(client, tools) as queue:
         handle = await client.start_workflow(
             ProposePlan.run,
             ask,

@@ -40,7 +40,11 @@ class Checked(BaseModel):
 
 
 def check(
-    plain: JsonValue | Plan, tools: Iterable[AnyTool], *, pre_approved: Collection[str] | None = None
+    plain: JsonValue | Plan,
+    tools: Iterable[AnyTool],
+    *,
+    pre_approved: Collection[str] | None = None,
+    done: Sequence[Step] = (),
 ) -> Checked:
     """Check a plan; nothing is started and nothing outside is asked.
 
@@ -48,22 +52,33 @@ def check(
         plain: The plan, or plain data that should be one.
         tools: The catalogue.
         pre_approved: The tools that may run although they can't be undone; None does not look at approvals.
+        done: The steps that are over already, of a plan that is to go on with this one. These steps may refer to
+            them, need all of them, and the shape of the saga is that of both together; problems and stages are of
+            the new steps only.
     """
     looked = read(plain.model_dump(mode="json", exclude_unset=True) if isinstance(plain, Plan) else plain)
+    plan = looked.plan
+    looked.steps = {number - len(done): step for number, step in enumerate(done)} | looked.steps
     by_name = {tool.name: tool for tool in tools}
     problems = [*looked.problems, *_step_problems(looked, by_name, plain)]
-    order = graph(_needs(list(looked.steps.values())))
-    if not isinstance(order, Graph):
-        return Checked(plan=looked.plan, problems=[*problems, *_cycles(looked, order)])
-    found = fit_problems(looked, order, by_name, pre_approved)
-    problems += found.problems
     steps = list(looked.steps.values())
+    order = graph(_needs(steps, len(done)))
+    if not isinstance(order, Graph):
+        return Checked(plan=plan, problems=_of_new([*problems, *_cycles(looked, order)]))
+    found = fit_problems(looked, order, by_name, pre_approved)
+    problems = _of_new([*problems, *found.problems])
+    new = ([steps[step].id for step in stage if step >= len(done)] for stage in found.stages)
     return Checked(
-        plan=looked.plan,
+        plan=plan,
         problems=problems,
-        warnings=found.warnings,
-        stages=[] if problems else [[steps[step].id for step in stage] for stage in found.stages],
+        warnings=_of_new(found.warnings),
+        stages=[] if problems else [stage for stage in new if stage],
     )
+
+
+def _of_new(problems: Iterable[Problem]) -> list[Problem]:
+    """Without what is said of steps that are over: they have numbers below zero, and can't be mended any more."""
+    return [each for each in problems if not each.place.startswith("/steps/-")]
 
 
 def _step_problems(looked: Read, tools: Mapping[str, AnyTool], plain: JsonValue | Plan) -> Iterator[Problem]:
@@ -126,10 +141,14 @@ def _tries_problems(step: Step, place: Path, others: Referable) -> Iterator[Prob
             yield from reference_problems(form, tool, step.id, others)
 
 
-def _needs(steps: Sequence[Step]) -> list[frozenset[int]]:
-    """What each step needs, named or by reference, by the steps' numbers; what is not there is left out."""
+def _needs(steps: Sequence[Step], done: int) -> list[frozenset[int]]:
+    """What each step needs, named or by reference, by the steps' numbers; what is not there is left out.
+
+    The first `done` steps are over, so that every other one comes after them.
+    """
     numbers = {step.id: number for number, step in reversed(list(enumerate(steps)))}
-    return [frozenset(numbers[name] for name in needed(step) if name in numbers) for step in steps]
+    named = (frozenset(numbers[name] for name in needed(step) if name in numbers) for step in steps)
+    return [needs.union(range(done)) if at >= done else needs for at, needs in enumerate(named)]
 
 
 def _cycles(looked: Read, cycles: Sequence[Sequence[int]]) -> Iterator[Problem]:

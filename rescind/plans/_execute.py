@@ -13,7 +13,9 @@ from temporalio.common import RetryPolicy
 from temporalio.exceptions import ApplicationError
 
 from rescind._catalogue import Catalogue
+from rescind._errors import StepFailed
 from rescind._interceptor import CATALOGUE
+from rescind.plans._going_on import GoingOn
 from rescind.plans._order import CHECK, EXECUTE, PLAN_REFUSED, PlanDone, PlanOrder, StepDone, Verdict
 from rescind.plans._run import PlanRun
 from rescind.saga import Saga
@@ -35,15 +37,24 @@ class ExecutePlan:
 
         Raises:
             ApplicationError: Of type `PlanRefused`: the check has found problems, and nothing was begun.
-            SagaUndone: A step failed, and every step before it was undone.
+            SagaUndone: A step failed, the plan did not go on, and every step before it was undone.
             UndoIncomplete: A step failed, and something stands or may stand; the report says what.
         """
         catalogue = _catalogue()
         stages = await _checked(order)
-        async with Saga(approved=order.pre_approved, reference=order.plan.goal or None) as saga:
+        async with Saga(
+            approved=order.pre_approved,
+            approval_within=order.approval_within,
+            reference=order.plan.goal or None,
+        ) as saga:
             run = PlanRun(saga, order.plan, catalogue)
-            for stage in stages:
-                await run.stage(stage)
+            going_on = GoingOn(saga, order, run)
+            while stages:
+                try:
+                    await run.stages(stages)
+                    break
+                except StepFailed as failed:
+                    stages = await going_on.after(failed)
             await saga.commit()
         return PlanDone(steps=_returnable(run.done))
 

@@ -13,7 +13,7 @@ from rescind.approvals import approvals_for
 from rescind.plans._check import Checked
 from rescind.plans._entry import GradeOf, ProvenGrade, ToolClass, class_of, unverified
 from rescind.plans._needs import needed
-from rescind.plans._plan import Arguments, Plan, Retry, Skip, Step
+from rescind.plans._plan import Arguments, Retry, Skip, Step
 
 MOST = 30
 """Steps that a preview names where it tells what a failure would undo; the number tells of all."""
@@ -81,35 +81,44 @@ def preview(
     *,
     pre_approved: Collection[str] = (),
     grade_of: GradeOf = unverified,
+    done: Sequence[Step] = (),
 ) -> list[StepPreview]:
     """What a plan will do, step by step in the order of its run; nothing is started and nothing outside is asked.
+
+    Args:
+        checked: What the check says.
+        tools: The catalogue.
+        pre_approved: The tools that may run although they can't be undone.
+        grade_of: What the tools' certificates prove.
+        done: The steps that stand already, of a plan that goes on with this one.
 
     Raises:
         ValueError: The plan was refused, so that it has no order.
     """
     if checked.plan is None or checked.problems:
         raise ValueError("a plan that was refused has no dry run; look at its problems")
-    return _DryRun(checked.plan, checked.stages, tools, pre_approved, grade_of).steps()
+    return _DryRun([*done, *checked.plan.steps], checked.stages, tools, pre_approved, grade_of).steps()
 
 
 class _DryRun:
     def __init__(
         self,
-        plan: Plan,
+        steps: Sequence[Step],
         stages: Sequence[Sequence[str]],
         tools: Iterable[AnyTool],
         pre_approved: Collection[str],
         grade_of: GradeOf,
     ) -> None:
-        self._plan, self._stages = plan, stages
+        self._stages = stages
         self._tools = {tool.name: tool for tool in tools}
         self._pre_approved, self._grade_of = pre_approved, grade_of
-        self._by_id = {step.id: step for step in plan.steps}
-        self._needs = {step.id: needed(step) for step in plan.steps}
+        self._by_id = {step.id: step for step in steps}
+        self._needs = {step.id: needed(step) for step in steps}
 
     def steps(self) -> list[StepPreview]:
         made: list[StepPreview] = []
-        begun: list[str] = []
+        planned = {name for stage in self._stages for name in stage}
+        begun = [name for name in self._by_id if name not in planned]
         for number, stage in enumerate(self._stages, 1):
             for position, name in enumerate(stage):
                 beside = self._beside(name, stage[position + 1 :])

@@ -17,7 +17,8 @@ from rescind._errors import StepFailed
 from rescind._workflow import deepest
 from rescind.plans._needs import needed
 from rescind.plans._order import Became, StepDone
-from rescind.plans._plan import Arguments, Plan, Step
+from rescind.plans._plan import Arguments, Frame, Plan, Step
+from rescind.plans._stand import Executed, Failure, Stand, shortened, told_error
 from rescind.plans._values import Unresolvable, resolve
 from rescind.saga import Saga
 
@@ -31,31 +32,79 @@ class PlanRun:
 
     def __init__(self, saga: Saga, plan: Plan, catalogue: Catalogue) -> None:
         self._saga, self._plan, self._catalogue = saga, plan, catalogue
-        self._steps: Mapping[str, Step] = {step.id: step for step in plan.steps}
+        self._steps = {step.id: step for step in plan.steps}
         self._results: dict[str, JsonValue] = {}
+        self._running: dict[asyncio.Task[None], str] = {}
         self.done: dict[str, StepDone] = {}
 
-    async def stage(self, ids: Iterable[str]) -> None:
-        """Run the steps of one stage; return when all are done or skipped.
+    async def stages(self, stages: Iterable[Iterable[str]]) -> None:
+        """Run stage after stage; return when all of their steps are done or skipped.
 
         Raises:
             StepFailed: One has failed and has no further alternative. Others may still run: the saga, whose block
                 is left by it, waits for them.
             asyncio.CancelledError: The workflow was asked to cancel.
         """
-        here = [self._steps[each] for each in ids]
-        waiting = _Waiting(here)
-        running: dict[asyncio.Task[None], str] = {}
-        while waiting.ready or running:
-            while waiting.ready and len(running) < self._plan.parallel:
+        for stage in stages:
+            await self._stage([self._steps[each] for each in stage])
+
+    async def failures(self) -> dict[str, StepFailed]:
+        """Wait for the steps that still run beside one that has failed; those that have failed, by their ids.
+
+        Raises:
+            SagaTakenOver: The saga belongs to somebody else now.
+            asyncio.CancelledError: The workflow was asked to cancel.
+        """
+        await workflow.wait(self._running)
+        ended, self._running = self._running, {}
+        failed: dict[str, StepFailed] = {}
+        for task, step in ended.items():
+            try:
+                task.result()
+            except StepFailed as error:
+                failed[step] = error
+        return failed
+
+    def stand(self, failed: Mapping[str, StepFailed]) -> Stand:
+        """Where the plan stands when these steps have failed and no other one runs."""
+        results = shortened([each.result for each in self.done.values()])
+        over = zip(self.done.items(), results, strict=True)
+        return Stand(
+            frame=Frame(**{name: getattr(self._plan, name) for name in Frame.model_fields}),
+            executed=[self._executed(self._steps[name], done, result) for (name, done), result in over],
+            failed=[
+                Failure(step=self._steps[name], error=told_error(deepest(error)))
+                for name, error in failed.items()
+            ],
+            not_begun=[
+                step for name, step in self._steps.items() if name not in self.done and name not in failed
+            ],
+        )
+
+    def add(self, steps: Iterable[Step]) -> None:
+        """Take further steps; one that has not been done gives its id to a further one of that name."""
+        self._steps = {name: self._steps[name] for name in self.done} | {step.id: step for step in steps}
+
+    @staticmethod
+    def _executed(step: Step, done: StepDone, result: JsonValue) -> Executed:
+        if done.became is Became.SKIPPED:
+            return Executed(step=step, skipped=True)
+        _, tool, arguments = list(step.tries())[done.tries - 1]
+        as_done = step.model_copy(update={"tool": tool, "arguments": arguments, "on_failure": []})
+        return Executed(step=as_done, result=result)
+
+    async def _stage(self, steps: Sequence[Step]) -> None:
+        waiting = _Waiting(steps)
+        while waiting.ready or self._running:
+            while waiting.ready and len(self._running) < self._plan.parallel:
                 step = waiting.ready.popleft()
                 task = asyncio.create_task(self._do(step))
                 task.add_done_callback(_looked_at)
-                running[task] = step.id
-            ended, _ = await workflow.wait(running, return_when=asyncio.FIRST_COMPLETED)
+                self._running[task] = step.id
+            ended, _ = await workflow.wait(self._running, return_when=asyncio.FIRST_COMPLETED)
             for task in ended:
                 task.result()
-                waiting.over(running.pop(task))
+                waiting.over(self._running.pop(task))
 
     async def _do(self, step: Step) -> None:
         """Do a step by the first of its alternatives that succeeds."""

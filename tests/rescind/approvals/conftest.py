@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from temporalio.client import WorkflowUpdateFailedError
+from temporalio.client import WorkflowQueryFailedError, WorkflowUpdateFailedError
 from temporalio.worker import Worker
 
 from rescind import SagaReport
@@ -35,7 +35,10 @@ class People:
         """Wait until a step waits for people; answer with what they see."""
         async with asyncio.timeout(30):
             while True:
-                report = await self.handle.query(QUERY)
+                try:
+                    report = await self.handle.query(QUERY)
+                except WorkflowQueryFailedError:  # it has not come to its saga yet
+                    report = {"saga": "", "outcome": "running"}
                 waits = {each.step: each.waits for each in SagaReport.model_validate(report).steps}
                 if found := waits.get(step):
                     return found
