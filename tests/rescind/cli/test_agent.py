@@ -173,7 +173,7 @@ def test_a_person_at_the_terminal(
     """The plan is shown before the question, and runs after a yes and only then."""
     model.answers = [{"steps": [make(f"asked-{code}")]}]
     words = ("agent", "make things", "--workflow-id", workflow_id, "--task-queue", program.task_queue)
-    ended, shown = _at_a_terminal(program, words, model.environment(), answer)
+    ended, shown = at_a_terminal(program, words, model.environment(), answer)
     assert (ended, said in shown) == (code, True), shown
     assert -1 < shown.index('"tool": "toy.make_thing"') < shown.index("Run this plan?") < shown.index(said)
     assert program.run("show", workflow_id).code == recorded
@@ -192,7 +192,7 @@ def test_ctrl_c_while_the_model_thinks(program: Program, model: Scripted) -> Non
     assert (process.returncode, "Interrupted. Nothing was run." in shown) == (130, True), shown
 
 
-def _at_a_terminal(
+def at_a_terminal(
     program: Program, words: tuple[str, ...], settings: dict[str, str], answer: str
 ) -> tuple[int, str]:
     """Run a command on a terminal, answer its question, and return its exit code and all that the terminal got."""

@@ -41,6 +41,14 @@ class Raw:
     arguments: str
 
 
+@dataclass(frozen=True, slots=True)
+class Held:
+    """An answer that is given when it is set free."""
+
+    answer: Any
+    free: threading.Event
+
+
 HANG = "hang"
 
 
@@ -75,6 +83,10 @@ class Scripted:
             while not await request.is_disconnected():  # noqa: ASYNC110  (nothing tells of a client that went)
                 await asyncio.sleep(0.05)
             return Response()
+        if isinstance(answer, Held):
+            while not answer.free.is_set():  # noqa: ASYNC110  (another thread sets it free)
+                await asyncio.sleep(0.05)
+            answer = answer.answer
         if isinstance(answer, Http):
             headers = {"retry-after": answer.wait} if answer.wait else None
             return Response(answer.body, answer.status, headers, "application/json")
