@@ -10,8 +10,8 @@ FOLDER = Path(__file__).parent
 NAMES = ("success", "undone", "cancelled_in_mid_unwind", "waiting", "in_doubt")
 """Of the toy workflow MakeThings."""
 
-OTHERS = ("reconciled", "taken_back", "plan_undone", "approved")
-"""Of the workflows Reconcile, UndoSaga and ExecutePlan, and of one with a point of no return."""
+OTHERS = ("reconciled", "taken_back", "plan_undone", "plan_went_on", "approved")
+"""Of the workflows Reconcile, UndoSaga and (two) ExecutePlan, and of one with a point of no return."""
 
 
 def recorded(name: str) -> WorkflowHistory:

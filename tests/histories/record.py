@@ -5,6 +5,7 @@ Delete one to have it recorded anew, which is right only where a patch has made 
 
 import asyncio
 import json
+import os
 import sys
 import tempfile
 import uuid
@@ -18,13 +19,15 @@ from embedded import Stack, environment
 from rescind import RescindPlugin
 from rescind.ledger import Ledger
 from rescind.ledger._install import install
-from rescind.plans import ExecutePlan, PlanOrder
+from rescind.planner import Ask, answering
+from rescind.plans import Continuing, ExecutePlan, PlanOrder
 from rescind.plans import Plan as PlanOfSteps
 from rescind.reconciliation import reconciliation_id
 from rescind.recovery import UndoSagaOrder, start_undo
 from tests.histories import FOLDER, NAMES, OTHERS
 from tests.rescind.approvals.conftest import People
 from tests.rescind.approvals.gated_workflows import Asking, AskPeople
+from tests.rescind.planner.scripted import scripted_model
 from tests.rescind.sagas import Handle, Sagas, eventually
 from tests.rescind.toy_workflows import WORKFLOWS, MakeThings, Plan
 from tests.rescind.toy_world import TOOLS, WORLDS
@@ -113,6 +116,29 @@ async def plan_undone(sagas: Sagas) -> Handle:
     return handle
 
 
+async def plan_went_on(sagas: Sagas) -> Handle:
+    """A plan whose second step is refused; it goes on with what a model proposes and a person approves."""
+    WORLDS["plan_went_on"].plan["make b"] = ["refuse"]
+    a, b, c = (
+        {"id": name, "tool": "toy.make_thing", "arguments": {"world": "plan_went_on", "name": name}}
+        for name in "abc"
+    )
+    plan = PlanOfSteps.model_validate({"goal": "make it", "steps": [a, b | {"needs": ["a"]}]})
+    ask = Ask(goal="make it", model="openai-chat:scripted", tools=["toy.make_thing"])
+    with scripted_model() as model:
+        os.environ.update(model.environment())
+        model.answers = [{"steps": [c]}]
+        async with answering(sagas.client, TOOLS) as queue:
+            order = PlanOrder(plan=plan, continuing=Continuing(ask=ask, task_queue=queue))
+            handle = await sagas.client.start_workflow(
+                ExecutePlan.run, order, id=f"plan-{uuid.uuid4()}", task_queue=sagas.task_queue
+            )
+            await People(handle).asked("go_on#1")
+            await handle.execute_update("approve", {"step": "go_on#1", "who": "anna"})
+            await handle.result()
+    return handle
+
+
 async def approved(sagas: Sagas) -> Handle:
     """A step that can't be undone waits, and is approved; a later one is done."""
     handle = await sagas.start(AskPeople.run, Asking(world="approved", before=["a"], after=["b"]))
@@ -123,7 +149,7 @@ async def approved(sagas: Sagas) -> Handle:
 
 
 RUNS = (success, undone, cancelled_in_mid_unwind, waiting, in_doubt)
-OTHER_RUNS = (reconciled, taken_back, plan_undone, approved)
+OTHER_RUNS = (reconciled, taken_back, plan_undone, plan_went_on, approved)
 
 
 def _inner(handle: Handle) -> str:

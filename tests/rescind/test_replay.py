@@ -62,7 +62,8 @@ async def test_a_recorded_history(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "definition"), list(zip(OTHERS, (Reconcile, UndoSaga, ExecutePlan, AskPeople), strict=True))
+    ("name", "definition"),
+    list(zip(OTHERS, (Reconcile, UndoSaga, ExecutePlan, ExecutePlan, AskPeople), strict=True)),
 )
 async def test_a_recorded_history_of_another_workflow(name: str, definition: type) -> None:
     """The SDK's own workflows, and a saga that waited for a person, take the same way, too."""
