@@ -75,6 +75,7 @@ IN_WORKFLOWS = (
     "_workflow.py",
     "approvals/_gates.py",
     "approvals/_words.py",
+    "planner/_workflow.py",
     "plans/_asking.py",
     "plans/_execute.py",
     "plans/_going_on.py",

@@ -55,7 +55,8 @@ class Agent:
         self, *steps: dict[str, Any], times: int = 1, approved: bool = True, within: float = 600, **ask: Any
     ) -> WorkflowHandle[Any, PlanDone]:
         """Start a plan that may go on so many times."""
-        wanted = Ask(**{"goal": "make it", "model": "openai-chat:scripted", "tools": ALLOWED, **ask})
+        usual: dict[str, Any] = {"goal": "make it", "model": "openai-chat:scripted", "tools": ALLOWED}
+        wanted = Ask(**usual | ask)
         continuing = Continuing(ask=wanted, task_queue=self.queue, times=times, approved=approved)
         return await self.plans.begin(
             PlanOrder(
@@ -146,14 +147,14 @@ async def test_so_many_times(agent: Agent, plans: Plans, model: Scripted) -> Non
     assert [each["id"] for each in model.said(1)["so_far"]["done"]] == ["a", "e"]
 
 
-NOT_SOUND: list[tuple[Any, str]] = [
-    ({"id": "d", "tool": "toy.tell_world"}, "there is no tool 'toy.tell_world'"),
-    ({"id": "d", "tool": "plan.go_on", "arguments": {"after": "x"}}, "there is no tool 'plan.go_on'"),
-    ({"id": "a", "tool": "toy.make_thing"}, "there is a step 'a' before it"),
-    ({"id": "d", "tool": "toy.make_thing", "needs": ["b"]}, "there is no step 'b'"),
-    ({"id": "d", "tool": "toy.make_thing", "arguments": {"name": {"$ref": "a.nome"}}}, "there is no 'nome'"),
-    ({"id": "d", "tool": "toy.make_thing", "arguments": {"name": {"$ref": "a.changed"}}}, "a.changed is boolean"),
-    ({"id": "d", "tool": "toy.make_thing", "arguments": {"name": "x" * 64_000}}, "64000 are the most"),
+NOT_SOUND: list[tuple[list[dict[str, Any]], str]] = [
+    ([{"id": "d", "tool": "toy.tell_world"}], "there is no tool 'toy.tell_world'"),
+    ([{"id": "d", "tool": "plan.go_on", "arguments": {"after": "x"}}], "there is no tool 'plan.go_on'"),
+    ([{"id": "a", "tool": "toy.make_thing"}], "there is a step 'a' before it"),
+    ([{"id": "d", "tool": "toy.make_thing", "needs": ["b"]}], "there is no step 'b'"),
+    ([{"id": "d", "tool": "toy.make_thing", "arguments": {"name": {"$ref": "a.nome"}}}], "there is no 'nome'"),
+    ([{"id": "d", "tool": "toy.make_thing", "arguments": {"name": {"$ref": "a.changed"}}}], "a.changed is boolean"),
+    ([{"id": "d", "tool": "toy.make_thing", "arguments": {"name": "x" * 64_000}}], "64000 are the most"),
     ([{"id": f"d{number}", "tool": "toy.make_thing"} for number in range(51)], "50 are the most"),
 ]  # fmt: skip
 
@@ -163,12 +164,13 @@ NOT_SOUND: list[tuple[Any, str]] = [
     NOT_SOUND,
     ids=["not allowed", "goes on", "same id", "failed", "no field", "type", "long", "many"],
 )
-async def test_never_sound(steps: Any, words: str, agent: Agent, plans: Plans, model: Scripted) -> None:
+async def test_never_sound(
+    steps: list[dict[str, Any]], words: str, agent: Agent, plans: Plans, model: Scripted
+) -> None:
     """After three times of being told, all is undone, and the error is that of the step that failed."""
-    listed: list[dict[str, Any]] = steps if isinstance(steps, list) else [steps]
     usual = {"world": plans.world.name, "name": "d"}
     model.answers = [
-        {"steps": [each | {"arguments": usual | each.get("arguments", {})} for each in listed]}
+        {"steps": [each | {"arguments": usual | each.get("arguments", {})} for each in steps]}
     ] * 9
     report = await agent.report(*await failing(plans))
     assert (report.outcome, report.failed_at, report.error) == (Outcome.UNDONE, "b#1", "b is not allowed")
