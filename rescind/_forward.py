@@ -21,7 +21,7 @@ from rescind._precondition import ask_before_the_call
 from rescind._states import Outcome, RecordState, Repeat
 from rescind._tool import SLACK
 from rescind._wire import PAYLOAD_LIMIT, ForwardOrder, StepAnswer, says_changed
-from rescind.evidence import REFUSED, Evidence, Unproven, weigh
+from rescind.evidence import REFUSED, Evidence, NothingHappened, Unproven, weigh
 from rescind.ledger import Busy, EffectFenced, Finished, Go, LedgerUnavailable, Refused, Replay, TakenOver
 
 _RETRYING = stamina.AsyncRetryingCaller(attempts=5, timeout=SLACK).on(LedgerUnavailable)
@@ -115,6 +115,7 @@ class _Forward:
         self.number = begun.attempt
         attempt = Attempt(begun.before, self._store, self.ends, asyncio.get_running_loop())
         try:
+            self._refuse_past_the_tries()
             result, recovered = await self._result(call, attempt, begun)
         except Exception as error:  # noqa: BLE001  (whatever a tool raises is weighed, recorded and passed on)
             await self._failed(error)
@@ -171,6 +172,18 @@ class _Forward:
         evidence = Evidence(evidence.nothing_happened, not last, evidence.retry_after)
         finished = await self._finish(evidence.outcome, error=f"{type(error).__name__}: {error}")
         raise weighed(error, evidence, finished.state) from error
+
+    def _refuse_past_the_tries(self) -> None:
+        """The attempt that was to be the last one has not reported, so nothing has ended the step with it.
+
+        A step that is begun anew, as after a reset, has a number from before, and all of its attempts to come.
+        """
+        tries = self.tool.retries.tries
+        if min(self.number, activity.info().attempt) > tries and not self.tool.retriable:
+            raise NothingHappened(
+                f"all {tries} attempts have begun, and the last one has not reported. Nothing was sent this time; what "
+                "became of them is asked next"
+            )
 
     def _is_last(self, evidence: Evidence) -> bool:
         """Whether no further attempt is made: the tries are used up, or the tool is never called twice."""

@@ -77,6 +77,17 @@ async def test_not_now_for_ever(sagas: Sagas, world: World) -> None:
     assert await sagas.states(handle) == ["undone", "absent"]
 
 
+async def test_no_attempt_ever_reports(sagas: Sagas, world: World) -> None:
+    """Attempts that outlive their time are counted too: no call more than the tries is made, and then it is settled."""
+    world.plan["make b"] = ["deaf"] * 9
+    handle = await sagas.start(
+        MakeThings.run, Plan(world=world.name, things=["a", "b"], tool="toy.make_deduplicated")
+    )
+    assert (await sagas.failure(handle)).type == "UndoIncomplete"
+    assert world.log.count("make b") == 3
+    assert await sagas.states(handle) == ["undone", "in_doubt"]
+
+
 async def test_no_lookup_and_a_lost_reply(sagas: Sagas, world: World) -> None:
     """Called once, in doubt; it is not undone blindly, the rest is, and the message says what to check."""
     world.plan["make b"] = ["lose_reply"]

@@ -4,6 +4,7 @@ import asyncio
 import threading
 import time
 from collections import defaultdict
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Literal
@@ -26,6 +27,7 @@ from rescind import (
     Unknown,
     remember,
 )
+from rescind._tool import SLACK
 from rescind.evidence import Conflict, NothingHappened, Refused
 
 Behaviour = Literal[
@@ -36,6 +38,7 @@ Behaviour = Literal[
     "lose_reply",
     "crash",
     "hang",
+    "deaf",
     "late",
     "garbage",
     "huge",
@@ -46,7 +49,7 @@ Behaviour = Literal[
 ]
 """What the next call does: `lose_reply` acts and raises, `late` acts a second after the client has gone.
 
-`not_now` and `later` refuse for a tenth of a second and for ten seconds.
+`not_now` and `later` refuse for a tenth of a second and for ten seconds. `deaf` does not act and outlives its attempt.
 """
 
 
@@ -145,6 +148,11 @@ async def _make(world: World, request: MakeThing, key: str, behaviour: Behaviour
         await asyncio.sleep(60)
     if behaviour == "slow":
         await asyncio.sleep(2)
+    if behaviour == "deaf":
+        with suppress(asyncio.CancelledError):
+            await asyncio.sleep(60)
+        await asyncio.sleep(SLACK.total_seconds() + 0.5)
+        raise ConnectionResetError("nobody hears of it")
     world.make(request.name, key)
     if behaviour == "lose_reply":
         raise ConnectionResetError("the reply was lost")
