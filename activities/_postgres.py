@@ -26,6 +26,8 @@ Made = TypeVar("Made", bound=Result)
 ON_DEMAND: LiteralString = "Made by Rescind when it was needed; dropped when it is empty."
 _CREATION, _MARKS = 7_235_129_006, 7_235_129_007  # any numbers that no other program locks
 _TIDYING_SECONDS = 2.0
+_REPORTING_SECONDS = 2.0
+"""What is left of an attempt when the server ends its transaction: a client that waits for that can still report."""
 
 _CREATE: LiteralString = """
 CREATE SCHEMA IF NOT EXISTS rescind_marks;
@@ -123,7 +125,7 @@ async def _transaction(database: str, key: str) -> AsyncGenerator[Cursor]:
     connection = await _connect(database)
     async with _closing(connection), connection.cursor() as cursor:
         try:
-            await _limit(cursor, time_left())
+            await _limit(cursor, max(0.1, time_left() - _REPORTING_SECONDS))
             await cursor.execute(_LOCKS, (key, _MARKS))
             yield cursor
         except psycopg.Error as error:

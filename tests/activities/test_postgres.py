@@ -1,6 +1,7 @@
 """The PostgreSQL tools against a real server: what they do, find, undo, and leave alone."""
 
 import asyncio
+import json
 import time
 from typing import LiteralString
 
@@ -23,7 +24,10 @@ from activities.postgres import (
 from rescind import Absent, Applied, Call, Grade, Receipt
 from rescind.evidence import NOTHING, Conflict, NothingHappened, Refused, weigh
 from rescind.evidence.postgres import proves
-from tests.activities.postgres_world import run, snapshot
+from tests.activities.attempts import Remembering
+from tests.activities.postgres_world import ALIAS, run, snapshot
+from tests.faults import Fault
+from tests.faults.postgres import PostgresFaults
 
 RENAME = RenameTable(database="app", table="orders", to="purchases")
 COLUMN = AddColumn(
@@ -357,4 +361,22 @@ async def test_an_error_before_the_commit(
 
     with pytest.raises(evidence):
         await once("app", "rsc-1", "postgres.rename_table", RenamedTable, change)
+    assert snapshot(database) == before
+
+
+async def test_a_commit_that_hangs(database: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server ends its transaction while the attempt can still report: psycopg waits for that when it is cut off."""
+
+    async def cut_off(call: Call[RenameTable]) -> RenamedTable:
+        async with asyncio.timeout(1):
+            return await rename_table(call)
+
+    before = snapshot(database)
+    async with PostgresFaults(database) as faults:
+        monkeypatch.setenv("RESCIND_DATABASES", json.dumps({ALIAS: faults.through(database)}))
+        await faults.plan("rename table", [Fault.HANG_BEFORE])
+        began = time.monotonic()
+        with pytest.raises((TimeoutError, psycopg.Error)):
+            await Remembering().run_async(cut_off, renaming(), seconds=4)
+        assert time.monotonic() - began < 4
     assert snapshot(database) == before
