@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Annotated
 
 from botocore.exceptions import ClientError
@@ -26,7 +26,7 @@ from rescind import (
     Unknown,
     time_left,
 )
-from rescind.evidence import Conflict, Refused
+from rescind.evidence import Conflict, NothingHappened, Refused
 from rescind.evidence.aws import proves
 
 if TYPE_CHECKING:
@@ -35,6 +35,14 @@ if TYPE_CHECKING:
 
 KEY_TAG = "rescind-key"
 """The tag that holds the key of the call that launched the instance."""
+
+SHOWN_WITHIN = timedelta(minutes=5)
+"""After this long EC2 is taken to show what was launched, as the lookup's "absent" and the undo's "gone" need it.
+
+EC2 promises no such time: its guide ("Eventual consistency in the Amazon EC2 API") says that an instance that was just
+launched may not be found although it is there, and to ask again with growing waits of up to five minutes. Who knows the
+own region better puts `LAUNCH_INSTANCE.model_copy(update={"late_for": ...})` into the catalogue.
+"""
 
 _GONE = ("shutting-down", "terminated")
 _POLL_SECONDS = 0.5
@@ -61,10 +69,15 @@ class LaunchInstance(Request):
 
 
 class Instance(Result):
-    """An instance that runs; the address is the private one."""
+    """An instance that runs; the address is the private one.
+
+    Attributes:
+        launched_at: When it was launched, as EC2 says; None in results of earlier versions.
+    """
 
     instance: str
     address: str | None
+    launched_at: datetime | None = None
 
 
 class StillStarting(Exception):
@@ -76,7 +89,7 @@ def launch_instance(call: Call[LaunchInstance]) -> Instance:
     """Launch the instance and wait until it runs; EC2 launches one for each client token, however often it is asked.
 
     Raises:
-        Refused: It was launched and has ended by itself; EC2 says why. Nothing runs.
+        Refused: It was launched and has ended since, by itself or by somebody's hand; EC2 says why. Nothing runs.
         StillStarting: To be called again.
     """
     ec2 = ec2_client()
@@ -91,10 +104,13 @@ def terminate_instance(receipt: Receipt[LaunchInstance, Instance]) -> Restoratio
 
     Raises:
         Conflict: It was stopped, retyped, renamed or protected since, or is not ours. Nothing was terminated.
+        NothingHappened: EC2 does not show it, and was launched too short a time ago to believe that it is gone.
     """
     ec2, made = ec2_client(), receipt.result.instance
     with before_writing():
         found = _of_id(ec2, made)
+        if found is None:
+            _require_shown_by_now(receipt.result)
         if found is None or _state(found) in _GONE:
             return Restoration.nothing(f"the instance {made} is gone already")
         _require_as_launched(found, receipt.call)
@@ -113,7 +129,7 @@ def terminate_instance(receipt: Receipt[LaunchInstance, Instance]) -> Restoratio
 
 @activity.defn(no_thread_cancel_exception=True)
 def find_instance(call: Call[LaunchInstance]) -> Applied[Instance] | Absent | Unknown:
-    """Ask EC2 for the instance by its client token, and by its tag.
+    """Ask EC2 for the instance by its client token, and by its tag; it is asked once what was launched is shown.
 
     Raises:
         StillStarting: To be asked again.
@@ -140,8 +156,9 @@ LAUNCH_INSTANCE = Tool(
     timeout=timedelta(seconds=30),
     retries=Retries(tries=8, longest_wait=timedelta(seconds=5)),
     undo_timeout=timedelta(seconds=30),
-    # EC2's API is eventually consistent ("Eventual consistency in the Amazon EC2 API"), without a bound.
-    late_for=timedelta(seconds=10),
+    # Eleven tries take five minutes, within which an instance that EC2 does not show may still come to be shown.
+    undo_retries=Retries(tries=11, first_wait=timedelta(seconds=1), longest_wait=timedelta(seconds=60)),
+    late_for=SHOWN_WITHIN,
     proves=proves,
 )
 
@@ -180,9 +197,13 @@ def _running(ec2: EC2Client, found: InstanceTypeDef) -> Instance:
     if _state(found) == "pending":
         raise StillStarting(f"the instance {name} was launched and does not run yet")
     if _state(found) in _GONE:
-        why = found.get("StateReason", {}).get("Message", "EC2 does not say why")
-        raise Refused(f"the instance {name} was launched and has ended by itself: {why}. Nothing runs")
-    return Instance(instance=name, address=found.get("PrivateIpAddress"))
+        # A client token is good for a day after the end of its instance, so a repeated call is answered with that.
+        why = found.get("StateReason", {}).get("Message") or "EC2 does not say why"
+        raise Refused(
+            f"the instance {name} was launched and has ended since: {why}. Nothing runs, and EC2 launches no other one "
+            "for this step. Begin anew, as another step, once the reason is gone"
+        )
+    return Instance(instance=name, address=found.get("PrivateIpAddress"), launched_at=found.get("LaunchTime"))
 
 
 def _of_call(ec2: EC2Client, call: Call[LaunchInstance]) -> InstanceTypeDef | None:
@@ -204,6 +225,15 @@ def _of_id(ec2: EC2Client, name: str) -> InstanceTypeDef | None:
             return None
         raise
     return next((instance for each in reservations for instance in each.get("Instances", [])), None)
+
+
+def _require_shown_by_now(made: Instance) -> None:
+    age = datetime.now(UTC) - made.launched_at if made.launched_at else SHOWN_WITHIN
+    if age < SHOWN_WITHIN:
+        raise NothingHappened(
+            f"EC2 does not show the instance {made.instance}, launched {age.total_seconds():.0f} s ago: it may run all "
+            "the same. Nothing was terminated. EC2 is asked again"
+        )
 
 
 def _require_as_launched(found: InstanceTypeDef, call: Call[LaunchInstance]) -> None:

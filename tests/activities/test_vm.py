@@ -1,6 +1,7 @@
 """The tool that launches machines, at the stand-in of EC2: one for each key, and none afterwards."""
 
 import uuid
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
 import boto3
@@ -79,13 +80,14 @@ async def test_launch_look_up_terminate(ec2: "EC2Client", call: Call[LaunchInsta
     """One machine for one key; terminated once, and a late call with the key launches none."""
     assert await run(find_instance, call) == Absent()
     made = await run(launch_instance, call)
+    assert made.launched_at is not None
     assert await run(launch_instance, call) == made
     assert named(ec2, call) == {made.instance: "running"}
     assert await run(find_instance, call) == Applied(result=made)
     grades = [(await run(terminate_instance, receipt(call, made))).grade for _ in range(2)]
     assert grades == [Grade.EQUIVALENT, Grade.NOTHING]
     assert await run(find_instance, call) == Absent()
-    with pytest.raises(Exception, match="ended by itself"):
+    with pytest.raises(Exception, match="has ended since"):
         await run(launch_instance, call)
     assert named(ec2, call) == {made.instance: "terminated"}
 
@@ -138,6 +140,21 @@ async def test_the_answer_to_the_undo_is_lost(
         await proxy.plan("call", [Fault.DROP_AFTER])
         with pytest.raises(NothingHappened, match="Nothing was written"):
             await run(terminate_instance, receipt(call, made))
+
+
+@pytest.mark.parametrize("minutes", [1, 6, None])
+async def test_ec2_does_not_show_it(
+    ec2: "EC2Client", call: Call[LaunchInstance], minutes: int | None
+) -> None:
+    """Launched just now it may run all the same, so it is asked again; later it is gone."""
+    launched_at = datetime.now(UTC) - timedelta(minutes=minutes) if minutes else None
+    made = Instance(instance="i-00000000000000000", address=None, launched_at=launched_at)
+    if minutes == 1:
+        with pytest.raises(NothingHappened, match="may run all the same"):
+            await run(terminate_instance, receipt(call, made))
+    else:
+        assert (await run(terminate_instance, receipt(call, made))).grade is Grade.NOTHING
+    assert named(ec2, call) == {}
 
 
 async def test_an_image_that_is_not_there(ec2: "EC2Client", call: Call[LaunchInstance]) -> None:
