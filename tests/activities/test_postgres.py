@@ -245,7 +245,9 @@ async def test_calls_undos_and_lookups_in_one_another_s_way(database: str) -> No
 
     async def there_and_back(name: str) -> None:
         for turn in range(12):
-            call = renaming(RenameTable(database="app", table=f"t{name}", to=f"u{name}"), f"rsc-{name}-{turn}")
+            call = renaming(
+                RenameTable(database="app", table=f"t{name}", to=f"u{name}"), f"rsc-{name}-{turn}"
+            )
             assert isinstance(await find_renamed_table(call), Absent)
             result = await rename_table(call)
             assert await find_renamed_table(call) == Applied[RenamedTable](result=result)

@@ -1,1 +1,1 @@
-"""The failure matrix of the business tools: each fault of the sandbox on the call, crossed with each on the undo."""
+"""The failure matrix of single tools: each fault on the call, crossed with each on the undo."""

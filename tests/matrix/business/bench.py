@@ -16,9 +16,13 @@ from embedded.world import World, snapshot
 from rescind import RescindPlugin, SagaReport
 from rescind.ledger import Ledger, SagaView, install
 from tests.activities.sandbox_world import Sandbox, sandbox_of
-from tests.matrix.business.cells import Business, Cell, Side
-from tests.matrix.business.providers import Case, History, Keys, history, keys_of, plan, prepared
+from tests.matrix.business.cells import Cell
+from tests.matrix.business.faults import Faults, Over
+from tests.matrix.business.history import History, history
+from tests.matrix.business.places import Places, places_of
+from tests.matrix.business.providers import Case, Keys, keys_of, prepared
 from tests.matrix.business.saga import TOOLS, OneStep, TakeAndGiveBack
+from tests.matrix.business.subjects import Side, Subject
 from tests.matrix.run import saga_view
 
 AT_A_TIME = 40
@@ -39,6 +43,8 @@ class Ended:
         report: The report in it.
         met: The sides whose fault was met.
         seconds: From the start to the end.
+        view: What is on record of it; None where nothing is.
+        result: What the step answered; None if it failed.
     """
 
     case: Case
@@ -48,6 +54,7 @@ class Ended:
     met: frozenset[Side]
     seconds: float
     view: SagaView | None
+    result: JsonValue
 
 
 @dataclass(frozen=True)
@@ -64,40 +71,39 @@ class Batch:
 async def run_cells(cells: Sequence[Cell], stack: dict[str, str]) -> Batch:
     """Run the cells in running stand-ins, which nobody else uses meanwhile; the machine's Docker is not looked at."""
     began = time.monotonic()
-    stack = {name: value for name, value in stack.items() if name != "RESCIND_DOCKER_SOCKET"}
     install(stack["RESCIND_LEDGER_ADMIN_DSN"], workers=["rescind_ledger_worker"])
     plugin = RescindPlugin(TOOLS, ledger=stack["RESCIND_LEDGER_DSN"], sweeping=None)
-    with only(stack | {"RESCIND_HTTP_SECONDS": HTTP_SECONDS}):
-        client = await Client.connect(stack["TEMPORAL_ADDRESS"], plugins=[plugin])
-        async with sandbox_of(stack) as sandbox:
-            cases = await prepared(list(cells), sandbox)
-            before = await asyncio.to_thread(snapshot, stack)
+    async with places_of(cells, stack) as places, sandbox_of(stack) as sandbox:
+        cases = await prepared(cells, sandbox, places)
+        before = await asyncio.to_thread(snapshot, places.outside)
+        with only(places.worker | {"RESCIND_HTTP_SECONDS": HTTP_SECONDS}):
+            client = await Client.connect(stack["TEMPORAL_ADDRESS"], plugins=[plugin])
             async with Ledger(stack["RESCIND_LEDGER_DSN"], connections=2) as ledger:
-                bench = Bench(client, sandbox, ledger)
+                bench = Bench(client, Faults(sandbox, places.scripted), ledger)
                 told = [bench.before_the_call, bench.before_the_undo]
                 async with Worker(
                     client, task_queue=bench.queue, workflows=[TakeAndGiveBack], activities=told
                 ):
                     ended = await bench.run(cases)
-            await _quiet(sandbox)
-            after = await asyncio.to_thread(snapshot, stack)
-            had = await history(sandbox)
+        await _quiet(sandbox, places)
+        after = await asyncio.to_thread(snapshot, places.outside)
+        had = await history(sandbox, places)
     return Batch(ended, before, after, had, time.monotonic() - began)
 
 
 class Bench:
     """Where sagas are run and their faults are planned."""
 
-    def __init__(self, client: Client, sandbox: Sandbox, ledger: Ledger) -> None:
-        self._client, self._sandbox, self._ledger = client, sandbox, ledger
+    def __init__(self, client: Client, faults: Faults, ledger: Ledger) -> None:
+        self._client, self._faults, self._ledger = client, faults, ledger
         self._limit = asyncio.Semaphore(AT_A_TIME)
         self._running: dict[str, Running] = {}
         self.queue = "business-matrix"
 
     async def run(self, cases: Sequence[Case]) -> list[Ended]:
         """Run all; mails that may not meet another one come one by one, after the others."""
-        mails = [case for case in cases if case.cell.tool is Business.EMAIL]
-        others = [case for case in cases if case.cell.tool is not Business.EMAIL]
+        mails = [case for case in cases if case.cell.tool is Subject.EMAIL]
+        others = [case for case in cases if case.cell.tool is not Subject.EMAIL]
         lone, together = await asyncio.gather(
             self._mails(mails), asyncio.gather(*(self._one(case) for case in others))
         )
@@ -123,7 +129,7 @@ class Bench:
             view = await saga_view(self._ledger, self._client, saga)
             assert view is None or (await self._ledger.verify(view.id)).differences == []
             met, seconds = frozenset(running.met), time.monotonic() - began
-            return Ended(case, keys_of(cell.tool, saga), closed, report, met, seconds, view)
+            return Ended(case, keys_of(cell.tool, saga), closed, report, met, seconds, view, running.result)
 
     @activity.defn
     async def before_the_call(self, result: JsonValue) -> None:
@@ -140,32 +146,28 @@ class Bench:
         running = self._running[str(info.workflow_id)]
         await self._end(running)
         keys = keys_of(running.case.cell.tool, f"{info.workflow_id}/{info.workflow_run_id}")
-        if told := plan(running.case, side, keys.call, result):
-            running.plan = side, await self._sandbox.misbehave(**told)
+        running.result = result
+        if over := await self._faults.begin(running.case, side, keys, result):
+            running.plan = side, over
 
     async def _end(self, running: "Running") -> None:
         """The plan of the side that was on is gone; whether it was met is kept."""
         if running.plan is None:
             return
-        side, number = running.plan
+        side, over = running.plan
         running.plan = None
-        if await self._over(number):
+        if await over():
             running.met.add(side)
-
-    async def _over(self, number: int) -> bool:
-        """The plan is gone; whether it was met."""
-        plans = await self._sandbox.get("/admin/faults")
-        await self._sandbox.behave(number)
-        return any(each["number"] == number and each["used"] for each in plans)
 
 
 @dataclass
 class Running:
-    """A cell that is under way: its present plan, and the sides whose faults were met."""
+    """A cell that is under way: its present plan, the sides whose faults were met, and what its step answered."""
 
     case: Case
-    plan: tuple[Side, int] | None = None
+    plan: tuple[Side, Over] | None = None
     met: set[Side] = field(default_factory=set[Side])
+    result: JsonValue = None
 
 
 async def _closed(handle: WorkflowHandle[Any, Any]) -> tuple[str, SagaReport | None]:
@@ -178,8 +180,14 @@ async def _closed(handle: WorkflowHandle[Any, Any]) -> tuple[str, SagaReport | N
     return "COMPLETED", None
 
 
-async def _quiet(sandbox: Sandbox) -> None:
+async def _quiet(sandbox: Sandbox, places: Places) -> None:
     """Nothing is under way at any provider."""
     async with asyncio.timeout(QUIET_SECONDS):
-        while any(each["under_way"] for each in await sandbox.get("/admin/calls")):  # noqa: ASYNC110 - it tells nobody
+        while await _under_way(sandbox, places):  # noqa: ASYNC110 - they tell nobody
             await asyncio.sleep(0.2)
+
+
+async def _under_way(sandbox: Sandbox, places: Places) -> bool:
+    seen = [one for provider in set(places.scripted.values()) for one in provider.calls()]
+    calls = await sandbox.get("/admin/calls")
+    return any(each.under_way for each in seen) or any(each["under_way"] for each in calls)

@@ -1,17 +1,28 @@
-"""What each cell asks for, and all that the providers ever had of it, cancelled and void things included."""
+"""What each cell asks for, what it finds at its provider, and what the sandbox is told to do to it."""
 
 from __future__ import annotations
 
 import asyncio
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from pydantic import JsonValue
 
 from embedded.sandbox.faults import Fault
 from rescind._keys import effect_key, provider_key, provider_undo_key
 from tests.activities.sandbox_world import Sandbox
-from tests.matrix.business.cells import Business, Cell, Side
+from tests.faults.one_call import AWS
+from tests.matrix.business.cells import Cell
+from tests.matrix.business.places import ALIAS, OBJECTS, Places
+from tests.matrix.business.subjects import Side, Subject
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3.client import S3Client
+
+SOURCE, TARGET = "DE89370400440532013000", "DE75512108001245126199"
 
 BEFORE = "pending"
 STALE_SECONDS = 0.7
@@ -20,10 +31,10 @@ STALE_SECONDS = 0.7
 
 @dataclass(frozen=True)
 class Case:
-    """A cell with what it needs at the providers."""
+    """A cell with what it was given by the provider: a customer of Stripe's, or an image of EC2's."""
 
     cell: Cell
-    customer: str
+    given: str = ""
 
     @property
     def address(self) -> str:
@@ -37,39 +48,52 @@ class Case:
 
     def request(self) -> dict[str, JsonValue]:
         """The request of the step."""
-        name = self.cell.name
-        match self.cell.tool:
-            case Business.CRM:
-                return {"order": self.order, "status": "confirmed"}
-            case Business.INVOICE:
-                return {
-                    "customer": self.customer,
-                    "order": self.order,
-                    "amount": 4200,
-                    "currency": "eur",
-                    "description": "A book",
-                }
-            case Business.EMAIL:
-                return {"to": self.address, "subject": f"About {name}", "text": "It is booked."}
-            case Business.FLIGHT:
-                return {"flight": "LH123", "day": "2027-01-10", "passenger": name}
-            case Business.ROOM | Business.BLIND:
-                return {"hotel": "Grand", "guest": name, "arrival": "2027-01-10", "nights": 2}
+        name, given, order = self.cell.name, self.given, self.order
+        bill = {"order": order, "amount": 4200, "currency": "eur", "description": "A book"}
+        stay = {"hotel": "Grand", "guest": name, "arrival": "2027-01-10", "nights": 2}
+        requests: dict[Subject, dict[str, Any]] = {
+            Subject.CRM: {"order": order, "status": "confirmed"},
+            Subject.INVOICE: {"customer": given, **bill},
+            Subject.EMAIL: {"to": self.address, "subject": f"About {name}", "text": "It is booked."},
+            Subject.FLIGHT: {"flight": "LH123", "day": "2027-01-10", "passenger": name},
+            Subject.ROOM: stay,
+            Subject.BLIND: stay,
+            Subject.SMS: {"to": "+491701234567", "text": name},
+            Subject.TRANSFER: {"source": SOURCE, "target": TARGET, "amount": 4200, "purpose": name},
+            Subject.EVENT: {"webhook": "ops", "event": "order.shipped", "data": {"of": name}},
+            Subject.MACHINE: {"name": name, "image": given},
+            Subject.OBJECT: {"bucket": OBJECTS, "key": name, "body": "new"},
+            Subject.TABLE: {"database": ALIAS, "table": name, "to": f"{name}-new"},
+            Subject.COLUMN: {"database": ALIAS, "table": name, "column": "note", "type": "text"},
+            Subject.FILE: {"folder": ALIAS, "path": name, "text": "new"},
+            Subject.ORDER: {"order": order},
+            Subject.BUCKET: {"bucket": name},
+        }
+        return requests[self.cell.tool]
 
     def marks(self, side: Side, key: str, result: JsonValue) -> str:
         """The text by which the sandbox knows this cell's requests on this side, in their path or their body."""
         made: Any = result or {}
         match self.cell.tool:
-            case Business.CRM:
+            case Subject.CRM | Subject.ORDER:
                 return self.order
-            case Business.EMAIL:
+            case Subject.EMAIL:
                 return "MAIL FROM" if self.cell.trouble(side).at == "from" else self.address
-            case Business.INVOICE:
-                return self.customer if side is Side.CALL else str(made.get("invoice", "no invoice"))
-            case Business.BLIND:
+            case Subject.INVOICE:
+                return self.given if side is Side.CALL else str(made.get("invoice", "no invoice"))
+            case Subject.BLIND:
                 return self.cell.name if side is Side.CALL else str(made.get("booking", "no booking"))
-            case Business.FLIGHT | Business.ROOM:
+            case Subject.FLIGHT | Subject.ROOM:
                 return self.cell.name if side is Side.CALL else key
+            case Subject.MACHINE:
+                if side is Side.CALL:
+                    return f"ClientToken={key}"
+                does = "Describe" if self.cell.undo.fault is Fault.STALE else "Terminate"
+                return (
+                    f"Action={does}Instances&Version=2016-11-15&InstanceId.1={made.get('instance', 'none')}"
+                )
+            case _:
+                return self.cell.name
 
 
 @dataclass(frozen=True)
@@ -80,21 +104,34 @@ class Keys:
     undo: str
 
 
-def keys_of(tool: Business, saga: str) -> Keys:
+def keys_of(tool: Subject, saga: str) -> Keys:
     """The keys of the first step of this saga."""
     key = effect_key(saga, tool.value.rpartition(".")[2], 1)
     return Keys(provider_key(key), provider_undo_key(key))
 
 
-async def prepared(cells: list[Cell], sandbox: Sandbox) -> list[Case]:
-    """Customers and orders, where the tool needs one."""
+async def prepared(cells: Sequence[Cell], sandbox: Sandbox, places: Places) -> list[Case]:
+    """What the tools find at the providers: customers, orders, buckets, objects and files."""
+    s3, image = await asyncio.to_thread(_aws, places.outside["RESCIND_S3_ENDPOINT"])
+    folder = Path(json.loads(places.outside["RESCIND_FILE_ROOTS"])[ALIAS])
 
     async def one(cell: Cell) -> Case:
-        customer = await sandbox.new_customer() if cell.tool is Business.INVOICE else ""
-        case = Case(cell, customer)
-        if cell.tool is Business.CRM:
-            await sandbox.enter_order(case.order, BEFORE)
-        return case
+        match cell.tool:
+            case Subject.INVOICE:
+                return Case(cell, await sandbox.new_customer())
+            case Subject.CRM | Subject.ORDER:
+                await sandbox.enter_order(Case(cell).order, BEFORE)
+            case Subject.OBJECT:
+                await asyncio.to_thread(
+                    s3.put_object, Bucket=OBJECTS, Key=cell.name, Body=b"old", ContentType="text/x-old"
+                )
+            case Subject.BUCKET:
+                await asyncio.to_thread(s3.create_bucket, Bucket=cell.name)
+            case Subject.FILE:
+                await asyncio.to_thread((folder / cell.name).write_text, "old")
+            case _:
+                pass
+        return Case(cell, image)
 
     limit = asyncio.Semaphore(8)
 
@@ -105,11 +142,17 @@ async def prepared(cells: list[Cell], sandbox: Sandbox) -> list[Case]:
     return list(await asyncio.gather(*map(limited, cells)))
 
 
-def plan(case: Case, side: Side, key: str, result: JsonValue) -> dict[str, Any] | None:
-    """What the sandbox is told for one side of a cell; None where nothing goes wrong."""
+def _aws(endpoint: str) -> tuple[S3Client, str]:
+    """S3 with the bucket of the objects, and an image of EC2's."""
+    s3, ec2 = AWS.client("s3", endpoint_url=endpoint), AWS.client("ec2", endpoint_url=endpoint)
+    s3.create_bucket(Bucket=OBJECTS)
+    return s3, ec2.describe_images(Owners=["amazon"])["Images"][0].get("ImageId", "")
+
+
+def plan(case: Case, side: Side, key: str, result: JsonValue) -> dict[str, Any]:
+    """What the sandbox is told for one side of a cell."""
     trouble = case.cell.trouble(side)
-    if trouble.fault is None:
-        return None
+    assert trouble.fault
     return {
         "operation": case.cell.operation(side),
         "fault": trouble.fault.value,
@@ -117,50 +160,3 @@ def plan(case: Case, side: Side, key: str, result: JsonValue) -> dict[str, Any] 
         "calls": None if trouble.lasting else 1,
         "seconds": STALE_SECONDS if trouble.fault is Fault.STALE else 1,
     }
-
-
-@dataclass(frozen=True)
-class History:
-    """Everything that the providers ever had, by tool."""
-
-    bookings: dict[Business, list[dict[str, Any]]]
-    invoices: list[Any]
-    mails: list[dict[str, Any]]
-    orders: list[dict[str, Any]]
-
-    def effects(self, case: Case, keys: Keys) -> int:
-        """How often the cell's call has taken effect; a mail that came twice with one Message-ID is one mail."""
-        match case.cell.tool:
-            case Business.CRM:
-                (order,) = [each for each in self.orders if each["id"] == case.order]
-                return (
-                    int(order["version"]) // 2
-                )  # one write of each two is the undo, and a third one would be a double
-            case Business.INVOICE:
-                return sum(each.customer == case.customer for each in self.invoices)
-            case Business.EMAIL:
-                return len(
-                    {each["message_id"] for each in self.mails_of(case) if keys.call in each["message_id"]}
-                )
-            case tool:
-                whose = "passenger" if tool is Business.FLIGHT else "guest"
-                return sum(each[whose] == case.cell.name for each in self.bookings[tool])
-
-    def mails_of(self, case: Case) -> list[dict[str, Any]]:
-        """The mails to the cell's address."""
-        return [each for each in self.mails if case.address in each["recipients"]]
-
-
-async def history(sandbox: Sandbox) -> History:
-    """Ask the providers for all they have."""
-    listed = await sandbox.at_stripe(sandbox.stripe.v1.invoices.list, {"limit": 100})
-    return History(
-        bookings={
-            Business.FLIGHT: await sandbox.get("/flights/bookings"),
-            Business.ROOM: await sandbox.get("/hotels/bookings"),
-            Business.BLIND: await sandbox.get("/admin/blind/bookings"),
-        },
-        invoices=await asyncio.to_thread(lambda: list(listed.auto_paging_iter())),
-        mails=await sandbox.get("/mails"),
-        orders=await sandbox.get("/crm/orders"),
-    )

@@ -1,28 +1,35 @@
-"""The matrix of the business tools as tables for people, and as the page that is kept in the documentation."""
+"""The matrix as tables for people, and as the page that is kept in the documentation."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from tests.matrix.business.cells import Business, Side, Trouble
+from tests.matrix.business.cells import Trouble
+from tests.matrix.business.subjects import GROUPS, Side, Subject, faults
 from tests.matrix.business.verdict import Judgement, Verdict
 
-_HEAD = """# The failure matrix of the business tools
+_HEAD = """# The failure matrix of single tools
 
 Each tool takes one step, and the step after it is refused, so that it has to be given back. On the way there its
-request meets a fault of the [sandbox](stand-ins.md), and on the way back the request of its undo meets another one.
-Full snapshots of orders, bookings, invoices and mails before and after are compared, and everything that the providers
-ever had of a cell is counted. This page is written by `python -m tests.matrix.business`; with RESCIND_SOAK=1 every
-fault on the call is crossed with every fault on the undo, otherwise each is met once on each side.
+request meets a fault, and on the way back the request of its undo meets another one: at the
+[sandbox](stand-ins.md), at a gate of the same kind in front of S3 and EC2, at a proxy in front of PostgreSQL, and in
+the system calls that replace a file. Full snapshots of the world before and after are compared, and everything that the
+providers ever had of a cell is counted. This page is written by `python -m tests.matrix.business`; with RESCIND_SOAK=1
+every fault on the call is crossed with every fault on the undo, otherwise each is met once on each side.
 
-- **undone**, with how well the world was restored: `exact`; `equivalent` (a void invoice, a cancelled booking);
+- **undone**, with how well the world was restored: `exact`; `equivalent` (a void invoice, a terminated machine);
   `residue` (a fee is kept; a mail was sent, and its correction after it); `nothing` was there any more.
 - **not done**: it is proven that the call did nothing.
+- **stands**: it can't be taken back, and the report names it as left.
 - **in doubt**: nobody can tell, and the report says what to check by which key. Nothing else is left.
 - **stuck**: the undo did not succeed within its budget, and the report says so.
+- **read**, **not read**: what a read came to. It leaves nothing, in the world or on record.
 
-A cell has more than one end where the end depends on the fault of the other side.
+A cell has more than one end where the end depends on the fault of the other side. `late` acts when its client has gone.
+
+The reads of git (`git.find_branch`) are not here: nothing in these tests makes a fetch misbehave. The tools of
+`ProvisionEnvironment` are in [the other matrix](failure-matrix.md), with workers that are killed.
 
 """
-_TITLES = {Side.CALL: "The call meets", Side.UNDO: "The undo meets, after a call that took effect"}
+_TITLES = {Side.CALL: "the call meets", Side.UNDO: "the undo meets, after a call that took effect"}
 
 
 def summary(judged: Judgement) -> str:
@@ -39,22 +46,32 @@ def summary(judged: Judgement) -> str:
 
 def page(judged: Judgement) -> str:
     """The page in Markdown."""
-    parts = [f"## {title}\n\n{table(judged.verdicts, side)}\n\n" for side, title in _TITLES.items()]
-    return f"{_HEAD}{''.join(parts)}{summary(judged)}.\n"
+    return f"{_HEAD}{tables(judged.verdicts)}\n\n{summary(judged)}.\n"
 
 
-def table(verdicts: Iterable[Verdict], side: Side) -> str:
+def tables(verdicts: Sequence[Verdict]) -> str:
+    """A table for each side of each kind of tools."""
+    made = {
+        f"## {group}: {title}": table(verdicts, side, tools)
+        for group, tools in GROUPS.items()
+        for side, title in _TITLES.items()
+        if any(faults(tool, side) for tool in tools)
+    }
+    return "\n\n".join(f"{title}\n\n{rows}" for title, rows in made.items())
+
+
+def table(verdicts: Iterable[Verdict], side: Side, tools: Sequence[Subject]) -> str:
     """What one side meets by tools; a fault that was planned and never met is not shown."""
-    ends: dict[Trouble, dict[Business, set[str]]] = {}
+    ends: dict[Trouble, dict[Subject, set[str]]] = {}
     for verdict in verdicts:
         cell = verdict.ended.case.cell
         trouble = cell.trouble(side)
-        if trouble.fault is None or side in verdict.ended.met:
+        if cell.tool in tools and (trouble.fault is None or side in verdict.ended.met):
             end = "**WRONG**" if verdict.problems else verdict.end
             ends.setdefault(trouble, {}).setdefault(cell.tool, set()).add(end)
-    rows = [f"| | {' | '.join(tool.value for tool in Business)} |", f"|---|{'---|' * len(Business)}"]
+    rows = [f"| | {' | '.join(tools)} |", f"|---|{'---|' * len(tools)}"]
     for trouble in sorted(ends, key=_order):
-        cells = (", ".join(sorted(ends[trouble].get(tool, ()))) for tool in Business)
+        cells = (", ".join(sorted(ends[trouble].get(tool, ()))) for tool in tools)
         rows.append(f"| {trouble.words} | {' | '.join(cells)} |")
     return "\n".join(rows)
 

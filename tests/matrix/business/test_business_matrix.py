@@ -1,4 +1,4 @@
-"""Every business tool meets every fault on the call and on the undo: what is left is what the reports say."""
+"""Every tool meets every fault on the call and on the undo: what is left is what the reports say."""
 
 import os
 import sys
@@ -6,8 +6,9 @@ import sys
 import pytest
 
 from tests.matrix.business.bench import run_cells
-from tests.matrix.business.cells import Business, Side, ordinary, soak, troubles
-from tests.matrix.business.table import summary, table
+from tests.matrix.business.cells import ordinary, soak, troubles
+from tests.matrix.business.subjects import Side, Subject
+from tests.matrix.business.table import summary, tables
 from tests.matrix.business.verdict import Judgement, judge_all
 
 pytestmark = [
@@ -27,17 +28,14 @@ async def judged(stack_environment: dict[str, str]) -> Judgement:
 def test_no_false_clean_and_no_double(judged: Judgement, capsys: pytest.CaptureFixture[str]) -> None:
     """Nothing is called clean that is not, nothing has happened twice, and nothing strays."""
     with capsys.disabled():
-        tables = (table(judged.verdicts, side) for side in Side)
-        sys.stdout.write(
-            "\n" + "\n\n".join([*tables, f"{summary(judged)}, in {judged.seconds:.0f} s"]) + "\n"
-        )
+        sys.stdout.write(f"\n{tables(judged.verdicts)}\n\n{summary(judged)}, in {judged.seconds:.0f} s\n")
     assert judged.problems == []
     assert (judged.false_clean, judged.doubles) == (0, 0)
 
 
 @pytest.mark.parametrize("side", Side)
-@pytest.mark.parametrize("tool", Business)
-def test_every_fault_is_met(judged: Judgement, tool: Business, side: Side) -> None:
+@pytest.mark.parametrize("tool", Subject)
+def test_every_fault_is_met(judged: Judgement, tool: Subject, side: Side) -> None:
     """No fault of this side was only planned: each was met at least once."""
     met = {
         one.ended.case.cell.trouble(side)

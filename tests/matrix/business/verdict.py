@@ -7,10 +7,13 @@ from dataclasses import dataclass
 from embedded.world import World, difference
 from rescind import RecordState, SagaState
 from tests.matrix.business.bench import Batch, Ended
-from tests.matrix.business.cells import Business
-from tests.matrix.business.providers import Case, History
+from tests.matrix.business.history import History
+from tests.matrix.business.providers import Case
+from tests.matrix.business.subjects import FOR_GOOD, READS, Subject
 
 CLEAN = frozenset({RecordState.ABSENT, RecordState.UNDONE})
+_ENDS = {RecordState.ABSENT: "not done"}
+_FOR_GOOD_ENDS = _ENDS | {RecordState.STUCK: "stands"}
 
 
 @dataclass(frozen=True)
@@ -74,9 +77,10 @@ def judge_all(batch: Batch) -> Judgement:
 
 def _shared_out(lines: Sequence[str], world: World, cases: Sequence[Case]) -> dict[str, list[str]]:
     """The things that came or changed, by the name of the cell that they are of; the empty name has the rest."""
-    whose = {f"orders / {case.order}": case.cell.name for case in cases if case.cell.tool is Business.CRM}
-    customers = {case.customer: case.cell.name for case in cases if case.customer}
-    addresses = {case.address: case.cell.name for case in cases if case.cell.tool is Business.EMAIL}
+    orders = (Subject.CRM, Subject.ORDER)
+    whose = {f"orders / {case.order}": case.cell.name for case in cases if case.cell.tool in orders}
+    customers = {case.given: case.cell.name for case in cases if case.cell.tool is Subject.INVOICE}
+    addresses = {case.address: case.cell.name for case in cases if case.cell.tool is Subject.EMAIL}
     names = {case.cell.name for case in cases}
     for reference, booking in world.bookings.items():
         whose[f"bookings / {reference}"] = booking.who if booking.who in names else ""
@@ -84,21 +88,36 @@ def _shared_out(lines: Sequence[str], world: World, cases: Sequence[Case]) -> di
         whose[f"invoices / {number}"] = customers.get(invoice.customer, "")
     for index, mail in enumerate(world.mails, 1):
         whose[f"mails / {index:06}"] = addresses.get(mail.recipients[0], "")
+    named = re.compile("|".join(map(re.escape, names)))
+    for number, machine in world.machines.items():
+        whose[f"machines / {number}"] = _named(named, machine.tags.get("Name", ""))
+    for index, one in enumerate(world.sent, 1):
+        whose[f"sent / {index:06}"] = _named(named, one.what)
     shares: dict[str, list[str]] = {name: [] for name in ("", *names)}
     for line in lines:
         thing = re.match(r"\w+: ([^/]+ / [^/ :]+(?:/\w+)?)", line)
         owner = whose.get(thing[1], "") if thing else ""
+        if not owner and (owner := _named(named, line)):
+            thing = None
         what = thing[1] if thing and owner else line
         if what not in shares[owner]:
             shares[owner].append(what)
     return shares
 
 
+def _named(names: re.Pattern[str], text: str) -> str:
+    """The cell that a text is about; empty if it is about none. No cell's name is the beginning of another's."""
+    found = names.search(text)
+    return found.group() if found else ""
+
+
 def _judge(ended: Ended, left: Sequence[str], had: History) -> Verdict:
     case, report = ended.case, ended.report
     effects = had.effects(case, ended.keys)
-    mails = had.mails_of(case) if case.cell.tool is Business.EMAIL else []
+    mails = had.mails_of(case) if case.cell.tool is Subject.EMAIL else []
     repeats = len(mails) - len({each["message_id"] for each in mails})
+    if case.cell.tool in READS and report is not None:
+        return _judge_read(ended, left)
     if report is None or len(report.steps) != 1:
         return Verdict(
             ended,
@@ -130,9 +149,30 @@ def _judge(ended: Ended, left: Sequence[str], had: History) -> Verdict:
     ]
     problems = tuple(words for holds, words in wanted if not holds)
     grade = step.restoration.grade.value if step.restoration else ""
-    end = f"undone: {grade}" if grade else {"absent": "not done"}.get(step.state.value, step.state.value)
-    end = end.replace("_", " ")
+    ends = _FOR_GOOD_ENDS if case.cell.tool in FOR_GOOD else _ENDS
+    end = f"undone: {grade}" if grade else ends.get(step.state, step.state.value.replace("_", " "))
     return Verdict(ended, end, tuple(left), problems, clean and stands, effects > 1, repeats)
+
+
+def _judge_read(ended: Ended, left: Sequence[str]) -> Verdict:
+    """A read leaves nothing behind, in the world or on record."""
+    assert ended.report is not None
+    wanted = [
+        (ended.closed == "SagaUndone", f"it is {ended.closed}"),
+        (not ended.report.steps, f"the report of a read has the steps {ended.report.steps}"),
+        (ended.view is None or not ended.view.effects, "a read is in the ledger"),
+        (not left, f"a read has left {list(left)}"),
+    ]
+    problems = tuple(words for holds, words in wanted if not holds)
+    return Verdict(
+        ended,
+        "read" if ended.result else "not read",
+        tuple(left),
+        problems,
+        bool(left),
+        double=False,
+        repeats=0,
+    )
 
 
 def _local_part(message_id: str) -> str:
