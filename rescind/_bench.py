@@ -18,6 +18,7 @@ from temporalio import activity
 from rescind import _attempt
 from rescind._calls import Absent, Applied, Call, Unknown
 from rescind._catalogue import AnyTool, Catalogue
+from rescind._failures import shorten
 from rescind._tool import HEARTBEAT_FROM, SLACK
 from rescind._wire import EffectOrder
 from rescind.evidence import NothingHappened
@@ -148,7 +149,21 @@ class Bench:
         Raises:
             NothingHappened: The attempt came so late that it could outlive its time; it was not begun.
             TimeoutError: An `async def` took longer than the limit; it was cut off.
+            Exception: What the function raises, with its words cut where they are too long to be reported.
         """
+        try:
+            return await self._run(function, argument, attempt, limit)
+        except Exception as error:
+            shorten(error)
+            raise
+
+    async def _run(
+        self,
+        function: Callable[[Any], Any],
+        argument: object,
+        attempt: _attempt.Attempt,
+        limit: timedelta,
+    ) -> Any:
         _attempt.enter(attempt)
         if inspect.iscoroutinefunction(function):
             _refuse_if_late(attempt, limit)

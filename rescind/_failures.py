@@ -9,6 +9,9 @@ from rescind._wire import FailedAttempt
 from rescind.evidence import Evidence
 from rescind.ledger import IllegalTransition, Refusal, Refused, TakenOver
 
+_LONGEST = 4_000
+"""Characters of an error's words that are passed on."""
+
 _SOON = 0.05
 """Seconds added to a wait, so that the next attempt does not come a moment too early."""
 
@@ -16,6 +19,24 @@ TAKEN_OVER = "SagaTakenOver"
 """The type of a failure that says: this run may not go on with its saga."""
 
 _NOT_OURS = frozenset({Refusal.SAGA_NOT_OPEN, Refusal.SAGA_COMMITTED, Refusal.SAGA_CLOSED})
+
+
+def shorten(error: BaseException) -> None:
+    """Cut the words of an error and of all that it was made from, in place, since its type says what it proves.
+
+    Some clients put a whole answer into them, and a failure of 4 MB can't be reported to Temporal at all.
+    """
+    seen: list[BaseException] = []
+    each: BaseException | None = error
+    while each is not None and each not in seen:
+        seen.append(each)
+        each.args = tuple(_cut(arg) if isinstance(arg, str) else arg for arg in each.args)
+        each = each.__cause__ or each.__context__
+
+
+def _cut(words: str) -> str:
+    left_out = len(words) - _LONGEST
+    return f"{words[:_LONGEST]} ({left_out} more characters are left out)" if left_out > 0 else words
 
 
 def weighed(error: BaseException, evidence: Evidence, state: RecordState) -> ApplicationError:

@@ -60,6 +60,15 @@ async def test_refused_for_good_is_absent(sagas: Sagas, world: World) -> None:
     assert await sagas.states(handle) == ["absent"]
 
 
+async def test_refused_in_six_million_characters(sagas: Sagas, world: World) -> None:
+    """The words are cut, so that the refusal can be reported: it is final, and it is heard at once."""
+    world.plan["make a"] = ["refuse_at_length"] * 9
+    handle = await sagas.start(MakeThings.run, Plan(world=world.name, things=["a"]))
+    assert len((await sagas.failure(handle)).message) < 10_000
+    assert world.log == ["make a"]
+    assert await sagas.states(handle) == ["absent"]
+
+
 async def test_not_now_is_tried_again(sagas: Sagas, world: World) -> None:
     """Nothing happened but may: it is tried again after the time that the provider asked for."""
     world.plan["make a"] = ["not_now", "not_now"]

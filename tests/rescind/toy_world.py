@@ -33,6 +33,7 @@ from rescind.evidence import Conflict, NothingHappened, Refused
 Behaviour = Literal[
     "ok",
     "refuse",
+    "refuse_at_length",
     "not_now",
     "later",
     "lose_reply",
@@ -137,8 +138,8 @@ async def make_thing(call: Call[MakeThing]) -> Thing:
 
 
 async def _make(world: World, request: MakeThing, key: str, behaviour: Behaviour) -> Thing:
-    if behaviour == "refuse":
-        raise Refused(f"{request.name} is not allowed")
+    if behaviour in ("refuse", "refuse_at_length"):
+        raise Refused(f"{request.name} is not allowed{'!' * (0 if behaviour == 'refuse' else 6_000_000)}")
     if behaviour in ("not_now", "later"):
         raise NothingHappened("come back later", retry_after=0.1 if behaviour == "not_now" else 10)
     if behaviour == "fail":
