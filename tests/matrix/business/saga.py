@@ -7,7 +7,7 @@ from pydantic import BaseModel, JsonValue
 from temporalio import workflow
 from temporalio.exceptions import ApplicationError
 
-from rescind import Saga, StepFailed, Tool
+from rescind import Retries, Saga, StepFailed, Tool
 
 with workflow.unsafe.imports_passed_through():
     from activities.catalogue import CATALOGUE
@@ -31,8 +31,14 @@ def _impatient(tool: Tool[Any, Any]) -> Tool[Any, Any]:
     if (seconds := _SECONDS.get(Subject(tool.name))) is None:
         return tool
     limit = timedelta(seconds=seconds)
-    changed = {"timeout": limit, "undo_timeout": limit, "late_for": min(tool.late_for, timedelta(seconds=3))}
-    return tool.model_copy(update=changed)
+    return tool.model_copy(
+        update={
+            "timeout": limit,
+            "undo_timeout": limit,
+            "late_for": min(tool.late_for, timedelta(seconds=3)),
+            "undo_retries": Retries(tries=6, longest_wait=timedelta(seconds=5)),
+        }
+    )
 
 
 TOOLS: list[Tool[Any, Any]] = [_impatient(CATALOGUE[tool]) for tool in Subject]
