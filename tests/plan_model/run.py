@@ -82,10 +82,11 @@ class Ended:
 
 @dataclass(frozen=True)
 class Batch:
-    """All of them, and what changed in the world without being of any."""
+    """All of them, what changed in the world without being of any, and how often a call met which fault."""
 
     ended: list[Ended]
     strays: list[Change]
+    met: Counter[str]
 
 
 async def run_plans(plans: Sequence[Drawn], stack: dict[str, str], folder: Path) -> Batch:
@@ -122,7 +123,7 @@ async def _run(
         Ledger(stack["RESCIND_LEDGER_DSN"], connections=2) as ledger,
     ):
         closed = await asyncio.gather(*(_closed(each.handle) for each in started))
-        await _quiet(sandbox, providers)
+        met = await _quiet(sandbox, providers)
         after = await asyncio.to_thread(snapshot, places.environment, without_schemas=NOT_COMPARED)
         ever = await asyncio.to_thread(made, places.environment)
         changed = changes(before, after)
@@ -131,7 +132,7 @@ async def _run(
             for each, (how, answer) in zip(started, closed, strict=True)
         ]
         await _leave(client, started)
-    return Batch(ended, changed.get("", []))
+    return Batch(ended, changed.get("", []), met)
 
 
 async def _start(client: Client, queue: str, drawn: Drawn) -> Started:
@@ -152,14 +153,19 @@ async def _closed(handle: WorkflowHandle[Any, Any]) -> tuple[str, Any]:
         return str(getattr(failure.cause, "type", None)), details[0]
 
 
-async def _quiet(sandbox: Sandbox, providers: Sequence[FaultyProvider]) -> None:
-    """No call is under way any more at any provider, and none goes wrong from now on."""
+async def _quiet(sandbox: Sandbox, providers: Sequence[FaultyProvider]) -> Counter[str]:
+    """No call is under way any more, and none goes wrong from now on; how often calls have met which fault."""
+    met: Counter[str] = Counter()
+    for each in await sandbox.get("/admin/faults"):
+        met[each["fault"]] += each["used"]
     await sandbox.behave()
     async with asyncio.timeout(30):
         while any(each["under_way"] for each in await sandbox.get("/admin/calls")):  # noqa: ASYNC110 - it tells nobody
             await asyncio.sleep(0.2)
     for provider in providers:
+        met.update(seen.fault.value.replace(" ", "_") for seen in provider.calls() if seen.fault)
         await provider.clear()
+    return met
 
 
 async def _ended(

@@ -12,6 +12,7 @@ from pydantic_core import to_json
 from rescind import Grade, RecordState, SagaReport, SagaState
 from rescind.ledger import EffectView
 from tests.plan_model.drawn import Drawn, Try
+from tests.plan_model.order import out_of_order, step_of
 from tests.plan_model.run import Ended
 
 OPEN = frozenset({RecordState.STUCK, RecordState.IN_DOUBT})
@@ -24,6 +25,7 @@ def problems(ended: Ended) -> list[str]:
     judged = _JUDGES.get(ended.closed, _unexpected)
     found = list(_refused(ended) if ended.started.drawn.instead is not None else judged(ended))
     found += list(_in_vain(ended))
+    found += list(out_of_order(ended.started.drawn, ended.view)) if ended.view else []
     found += [f"the ledger is not as its journal: {each}" for each in ended.differences]
     found += [f"{token} was made {times} times" for token, times in ended.made.items() if times > 1]
     return found
@@ -134,7 +136,7 @@ def _step(row: EffectView) -> str:
 
 def _tokens(drawn: Drawn, row: EffectView) -> list[str]:
     """The try that an effect is of: its own token is the first one of its step in the request."""
-    step = _step(row).partition("#")[0]
+    step = step_of(row.key)
     own = [each.token for each in drawn.tries() if re.search(rf"n\d+{step}t\d+x$", each.token)]
     text = to_json(row.request).decode()
     return [token for token in own if token in text]
