@@ -148,7 +148,9 @@ async def test_somebody_elses_tables_in_the_meantime(database: str) -> None:
     made = call(up="CREATE TABLE bills (id int); SELECT pg_sleep(1)", down="DROP TABLE bills")
     running = asyncio.create_task(migrate(made))
     await asyncio.sleep(0.5)
-    await asyncio.to_thread(run, database, "CREATE TABLE newer (id int); ALTER TABLE theirs RENAME TO changed")
+    await asyncio.to_thread(
+        run, database, "CREATE TABLE newer (id int); ALTER TABLE theirs RENAME TO changed"
+    )
     result = await running
     assert [each.definition.name for each in result.touched.values()] == ["public.bills"]
     run(database, "DROP TABLE newer, changed, also_theirs")

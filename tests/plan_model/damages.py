@@ -58,7 +58,13 @@ def a_reference_that_may_be_missing(plan: Written, step: Written, __: random.Ran
 
 
 def an_unknown_form(_: Written, step: Written, chance: random.Random) -> None:
-    forms: list[Written] = [{"$env": "KEY"}, {"$ref": 1}, {"$join": {}}, {"$join": [None]}, {"$ref": "a", "b": 1}]
+    forms: list[Written] = [
+        {"$env": "KEY"},
+        {"$ref": 1},
+        {"$join": {}},
+        {"$join": [None]},
+        {"$ref": "a", "b": 1},
+    ]
     step["arguments"][_first(step)] = chance.choice(forms)
 
 
@@ -91,7 +97,9 @@ def an_id_that_is_none(_: Written, step: Written, chance: random.Random) -> None
 
 def one_point_of_no_return_more(plan: Written, _: Written, __: random.Random) -> None:
     plan["points_of_no_return"] += 1
-    plan["steps"] += [_step(f"say{n}", "chat.notify", webhook="ops", text=f"{NAME}s90t{n}x") for n in range(2)]
+    plan["steps"] += [
+        _step(f"say{n}", "chat.notify", webhook="ops", text=f"{NAME}s90t{n}x") for n in range(2)
+    ]
 
 
 def steps_that_meet_in_no_order(plan: Written, _: Written, __: random.Random) -> None:

@@ -2,18 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TypeAlias
 
-from pydantic import JsonValue
-
-CLUSTER = "plans"
-DATABASE = "plans"
-CUSTOMER = "CUSTOMER"
-"""Stands for the customer of the run, whom Stripe numbers."""
-IMAGE = "AMI"
-"""Stands for the machines' image."""
-
-Arguments: TypeAlias = dict[str, JsonValue]
+from tests.plan_model import requests
+from tests.plan_model.requests import Arguments, Asked
 
 
 @dataclass(frozen=True)
@@ -29,23 +20,6 @@ class Met:
     provider: str
     operation: str
     mark: str = "{t}"
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What one step is to ask for.
-
-    Attributes:
-        token: The name of the try, by which all that comes of it is known in the world.
-        text: A text that begins with the token.
-        sound: Whether the provider has all that is asked for.
-        there: Whether there is something already that is changed.
-    """
-
-    token: str
-    text: JsonValue
-    sound: bool
-    there: bool
 
 
 @dataclass(frozen=True)
@@ -77,87 +51,6 @@ class Kind:
     is_final: bool = False
 
 
-def _branch(asked: Asked) -> Arguments:
-    return {"remote": asked.token, "branch": asked.token, "from_ref": "main" if asked.sound else "nowhere"}
-
-
-def _object(asked: Asked) -> Arguments:
-    bucket = f"in-{asked.token}" if asked.sound else f"no-{asked.token}"
-    return {"bucket": bucket, "key": asked.token, "body": asked.text}
-
-
-def _rename(asked: Asked) -> Arguments:
-    table = f"old {asked.token}" if asked.sound else f"no {asked.token}"
-    return {"database": DATABASE, "table": table, "to": f"new {asked.token}"}
-
-
-def _column(asked: Asked) -> Arguments:
-    type_ = "text" if asked.sound else "nonsense"
-    return {"database": DATABASE, "table": f"of {asked.token}", "column": asked.token, "type": type_}
-
-
-def _migration(asked: Asked) -> Arguments:
-    up = f'CREATE TABLE "{asked.token}" (name text PRIMARY KEY)'
-    down = f'DROP TABLE "{asked.token}"'
-    name = f"make {asked.token}"
-    if not asked.sound:
-        up += "; SELECT 1 / 0"
-    return {"database": DATABASE, "name": name, "up": up, "down": down, "restores": "exact"}
-
-
-def _container(asked: Asked) -> Arguments:
-    return {"service": asked.token, "image": "rescind-demo:1", "network": "none" if asked.sound else "nowhere"}
-
-
-def _service(asked: Asked) -> Arguments:
-    cluster = CLUSTER if asked.sound else "nowhere"
-    return {"cluster": cluster, "service": asked.token, "image": "shop:2", "launch_type": "EC2"}
-
-
-def _machine(asked: Asked) -> Arguments:
-    return {"name": asked.token, "image": IMAGE if asked.sound else "ami-00000000"}
-
-
-def _file(asked: Asked) -> Arguments:
-    path = f"{asked.token}.txt" if asked.sound else f"nowhere/{asked.token}.txt"
-    return {"folder": "plans", "path": path, "text": asked.text}
-
-
-def _invoice(asked: Asked) -> Arguments:
-    customer = CUSTOMER if asked.sound else "cus_nobody"
-    return {
-        "customer": customer,
-        "order": asked.token,
-        "amount": 4200,
-        "currency": "eur",
-        "description": asked.text,
-    }
-
-
-def _mail(asked: Asked) -> Arguments:
-    on_undo = "leave" if asked.there else "correct"
-    return {"to": f"{asked.token}@example.com", "subject": "Plans", "text": asked.text, "on_undo": on_undo}
-
-
-def _flight(asked: Asked) -> Arguments:
-    flight, rate = "RC100" if asked.sound else "RC404", "flexible" if asked.there else "standard"
-    return {"flight": flight, "day": "2027-01-10", "passenger": asked.token, "rate": rate}
-
-
-def _room(asked: Asked) -> Arguments:
-    hotel = "Plans" if asked.sound else "Full"
-    return {"hotel": hotel, "guest": asked.token, "arrival": "2027-01-10", "nights": 2}
-
-
-def _transfer(asked: Asked) -> Arguments:
-    accounts: Arguments = {"source": "DE02100500000024290661", "target": "DE02300209000106531065"}
-    return accounts | {"amount": 4200, "purpose": asked.text}
-
-
-def _alias(asked: Asked) -> str:
-    return "ops" if asked.sound else "nobody"
-
-
 _BOOKING = ("booking", "price", "currency")
 
 KINDS: dict[str, Kind] = {
@@ -165,7 +58,7 @@ KINDS: dict[str, Kind] = {
     for each in (
         Kind(
             "git.create_branch",
-            _branch,
+            requests.create_branch,
             ("+git", "+git", "+git"),  # the branch, its marker, and what that stands for
             gives=("branch", "commit"),
             do=Met("git", "create"),
@@ -181,7 +74,7 @@ KINDS: dict[str, Kind] = {
         ),
         Kind(
             "s3.put_object",
-            _object,
+            requests.put_object,
             ("+buckets",),
             ("~buckets",),
             gives=("key", "etag", "version_id?"),
@@ -192,7 +85,7 @@ KINDS: dict[str, Kind] = {
         ),
         Kind(
             "postgres.rename_table",
-            _rename,
+            requests.rename_table,
             ("-databases", "+databases"),
             gives=("oid", "definition"),
             do=Met("postgres", r'rename\s+to\s+"new {t}"'),
@@ -200,7 +93,7 @@ KINDS: dict[str, Kind] = {
         ),
         Kind(
             "postgres.add_column",
-            _column,
+            requests.add_column,
             ("~databases",),
             gives=("number", "definition"),
             do=Met("postgres", r'add\s+column\s+"{t}"'),
@@ -208,7 +101,7 @@ KINDS: dict[str, Kind] = {
         ),
         Kind(
             "postgres.migrate",
-            _migration,
+            requests.migrate,
             ("+databases",),
             gives=("name",),
             do=Met("postgres", r'create\s+table\s+"{t}"'),
@@ -216,23 +109,23 @@ KINDS: dict[str, Kind] = {
         ),
         Kind(
             "container.deploy",
-            _container,
+            requests.deploy_container,
             ("+containers",),
             gives=("id", "name", "previous?"),
             do=Met("docker", r"^POST \S*/containers/create\?(.*&)?name={t}-"),
         ),
         Kind(
             "ecs.deploy",
-            _service,
+            requests.deploy_service,
             ("+clusters", "+task_definitions"),
             ("~clusters", "+task_definitions"),
             gives=("service", "task_definition", "previous?"),
             do=Met("ecs", r'\.(RegisterTaskDefinition|CreateService) .*"{t}"'),
-            undo=Met("ecs", r'\.(DeregisterTaskDefinition|DeleteService) .*{t}'),
+            undo=Met("ecs", r"\.(DeregisterTaskDefinition|DeleteService) .*{t}"),
         ),
         Kind(
             "chat.notify",
-            lambda asked: {"webhook": _alias(asked), "text": asked.text},
+            lambda asked: {"webhook": requests.alias(asked), "text": asked.text},
             ("+messages",),
             gives=("webhook",),
             text="text",
@@ -252,7 +145,7 @@ KINDS: dict[str, Kind] = {
         ),
         Kind(
             "billing.create_invoice",
-            _invoice,
+            requests.create_invoice,
             ("+invoices",),
             gives=("invoice", "number?", "status"),
             takes={"amount": ("flights.book.price", "hotels.book.price", "payments.transfer.amount")},
@@ -261,7 +154,7 @@ KINDS: dict[str, Kind] = {
         ),
         Kind(
             "email.send",
-            _mail,
+            requests.send_mail,
             ("+mails",),
             gives=("message_id", "to"),
             text="text",
@@ -270,7 +163,7 @@ KINDS: dict[str, Kind] = {
         ),
         Kind(
             "flights.book",
-            _flight,
+            requests.book_flight,
             ("+bookings",),
             gives=("flight", *_BOOKING),
             do=Met("sandbox", "flights.book"),
@@ -278,7 +171,7 @@ KINDS: dict[str, Kind] = {
         ),
         Kind(
             "hotels.book",
-            _room,
+            requests.book_room,
             ("+bookings",),
             gives=("hotel", *_BOOKING),
             do=Met("sandbox", "hotels.book"),
@@ -286,7 +179,7 @@ KINDS: dict[str, Kind] = {
         ),
         Kind(
             "hotels.book_blind",
-            _room,
+            requests.book_room,
             ("+bookings",),
             gives=("hotel", *_BOOKING),
             do=Met("sandbox", "blind.book"),
@@ -294,16 +187,27 @@ KINDS: dict[str, Kind] = {
         ),
         Kind(
             "vm.launch",
-            _machine,
+            requests.launch_machine,
             ("+machines",),
             gives=("instance", "address?"),
             do=Met("ec2", r"Action=RunInstances\b.*{t}"),
             undo=Met("ec2", r"Action=TerminateInstances\b"),
         ),
-        Kind("files.write", _file, ("+files",), ("~files",), gives=("path", "sha256"), text="text"),
+        Kind(
+            "files.write",
+            requests.write_file,
+            ("+files",),
+            ("~files",),
+            gives=("path", "sha256"),
+            text="text",
+        ),
         Kind(
             "webhook.post",
-            lambda asked: {"webhook": _alias(asked), "event": "plan.done", "data": {"text": asked.text}},
+            lambda asked: {
+                "webhook": requests.alias(asked),
+                "event": "plan.done",
+                "data": {"text": asked.text},
+            },
             ("+sent",),
             gives=("webhook", "status"),
             do=Met("sandbox", "webhook.post"),
@@ -320,7 +224,7 @@ KINDS: dict[str, Kind] = {
         ),
         Kind(
             "payments.transfer",
-            _transfer,
+            requests.transfer_money,
             ("+sent",),
             gives=("transfer", "amount", "currency"),
             text="purpose",

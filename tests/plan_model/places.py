@@ -14,7 +14,7 @@ from psycopg.conninfo import make_conninfo
 from tests.activities.sandbox_world import Sandbox
 from tests.faults.one_call import AWS
 from tests.plan_model.drawn import Drawn, Try
-from tests.plan_model.kinds import CLUSTER, CUSTOMER, DATABASE, IMAGE
+from tests.plan_model.requests import CLUSTER, CUSTOMER, DATABASE, IMAGE
 
 FULL = (("hotels", "Full"), ("blind", "Full"), ("flights", "RC404"))
 """What is sold out."""

@@ -1,40 +1,41 @@
 """What hypothesis draws: valid plans over all tools, with references, alternatives and troubles."""
 
-from collections.abc import Sequence
-
 from hypothesis import strategies as st
 from pydantic import JsonValue
 
 from embedded.sandbox.faults import Fault as SandboxFault
 from tests.faults import Fault
 from tests.plan_model.drawn import NAME, Drawn, Step, Trouble, Try
-from tests.plan_model.kinds import DATABASE, KINDS, Asked, Kind, Met
+from tests.plan_model.kinds import KINDS, Kind, Met
+from tests.plan_model.requests import DATABASE, Asked
 
 MOST_STEPS = 6
+TOOLS = list(KINDS)
 SANDBOX = [each.value for each in SandboxFault if each is not SandboxFault.STALE]
 PROXIES = [each.value for each in Fault if each is not Fault.HOLD]
 READS = ["refuse", "unavailable", "throttled", "drop_before", "error_after"]
+TRIED_LONG = ("ecs", "ec2")
+"""Providers whose tools are tried for minutes, since they wait for something to run; faults last for a few tries."""
+
 TIMEOUTS = (None, None, None, 12.0, 20.0)
 
 
 @st.composite
-def drawn_plans(draw: st.DrawFn, kinds: Sequence[str] = tuple(KINDS)) -> Drawn:
+def drawn_plans(draw: st.DrawFn) -> Drawn:
     """A plan of 1 to MOST_STEPS steps; each may need and use those that are before it in the list."""
     steps: list[Step] = []
     for number in range(draw(st.integers(1, MOST_STEPS))):
-        steps.append(_step(draw, number, steps, kinds))
+        steps.append(_step(draw, number, steps))
     order = draw(st.permutations(steps))
     return Drawn(parallel=draw(st.sampled_from([1, 2, 10])), steps=order)
 
 
-def _step(draw: st.DrawFn, number: int, before: list[Step], kinds: Sequence[str]) -> Step:
-    tool = draw(st.sampled_from(kinds))
-    tools = [tool]
-    for _ in range(draw(st.sampled_from([0, 0, 0, 1, 1, 2]))):
-        tools.append(draw(st.sampled_from([tool, draw(st.sampled_from(kinds))])))
-    tries = [
-        _try(draw, f"{NAME}s{number}t{place}x", KINDS[each], before) for place, each in enumerate(tools)
-    ]
+def _step(draw: st.DrawFn, number: int, before: list[Step]) -> Step:
+    tool = draw(st.sampled_from(TOOLS))
+    others = draw(st.sampled_from([0, 0, 0, 1, 1, 2]))
+    other = st.one_of(st.just(tool), st.sampled_from(TOOLS))
+    tools = [tool, *draw(st.lists(other, min_size=others, max_size=others))]
+    tries = [_try(draw, f"{NAME}s{number}t{place}x", KINDS[each], before) for place, each in enumerate(tools)]
     ids = [step.id for step in before]
     needs = draw(st.lists(st.sampled_from(ids), unique=True, max_size=2)) if ids else []
     for step in before:
@@ -111,5 +112,5 @@ def _troubles(draw: st.DrawFn, side: str, met: Met | None, kind: Kind) -> list[T
     faults = SANDBOX if met.provider == "sandbox" else PROXIES
     if not kind.shows:
         faults = READS
-    times = draw(st.sampled_from([1, 1, 1, 2, None]))
+    times = draw(st.sampled_from([1, 1, 1, 2, 3 if met.provider in TRIED_LONG else None]))
     return [Trouble.model_validate({"side": side, "fault": draw(st.sampled_from(faults)), "times": times})]

@@ -11,10 +11,11 @@ from activities.catalogue import CATALOGUE
 from rescind.plans import check, preview
 from tests.plan_model.damages import DAMAGES, Damage, damaged
 from tests.plan_model.drawn import Drawn
+from tests.plan_model.requests import CUSTOMER, IMAGE
 from tests.plan_model.run import PRE_APPROVED
 from tests.plan_model.strategies import drawn_plans
 
-KNOWN = {"CUSTOMER": "cus_1", "AMI": "ami-12345678"}
+KNOWN = {CUSTOMER: "cus_1", IMAGE: "ami-12345678"}
 SETTINGS = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
@@ -49,7 +50,13 @@ def is_in(plan: Any, pointer: str) -> bool:
     here = plan
     for name in way[1:]:
         plain = name.replace("~1", "/").replace("~0", "~")
-        here = here[int(plain)] if isinstance(here, list) else here.get(plain, ()) if isinstance(here, dict) else ()
+        here = (
+            here[int(plain)]
+            if isinstance(here, list)
+            else here.get(plain, ())
+            if isinstance(here, dict)
+            else ()
+        )
         if here == ():
             return False
     return True

@@ -56,12 +56,13 @@ async def test_random_plans(
         folder.mkdir()
         batch = await run_plans(drawn[start : start + AT_ONCE], stack_environment, folder)
         found = {ended.started.drawn.model_dump_json(): problems(ended) for ended in batch.ended}
-        wrong |= {plan: problems for plan, problems in found.items() if problems}
+        wrong |= {plan: each for plan, each in found.items() if each}
         if batch.strays:
-            wrong[f"of no plan of those from {start} on"] = [f"{each.sign}{each.place}" for each in batch.strays]
+            wrong[f"of no plan of those from {start} on"] = [
+                f"{each.sign}{each.place}" for each in batch.strays
+            ]
         ends.update(ended.closed for ended in batch.ended)
         met += batch.met
         with capsys.disabled():
             print(f"\nseed {SEED}: {dict(ends)}; faults met: {dict(met)}", flush=True)  # noqa: T201 - it is watched
-            for d,w in wrong.items(): print("WRONG", d); [print("    ", x) for x in w]
     assert wrong == {}

@@ -83,9 +83,7 @@ def changes(before: World, after: World) -> dict[str, list[Change]]:
 
 def made(environment: dict[str, str]) -> Counter[str]:
     """How often each token's effect was ever made, with what was cancelled, voided or terminated since."""
-    return Counter(
-        whose.group() for text in _ever(environment) if (whose := TOKEN.search(text)) is not None
-    )
+    return Counter(whose.group() for text in _ever(environment) if (whose := TOKEN.search(text)) is not None)
 
 
 def _ever(environment: dict[str, str]) -> Iterator[str]:

@@ -56,7 +56,7 @@ def _refused(ended: Ended) -> Iterator[str]:
 
 
 def _completed(ended: Ended) -> Iterator[str]:
-    """Every step's effect is there once, by the try that succeeded; of skipped steps and other tries there is nothing."""
+    """Every step's effect is there once, by the try that succeeded; of other tries and skipped steps nothing is."""
     done: dict[str, dict[str, Any]] = ended.answer["steps"]
     results: dict[str, JsonValue] = {name: each["result"] for name, each in done.items()}
     for step in ended.started.drawn.steps:

@@ -12,8 +12,9 @@ from tests.faults.http_proxy import Dialect, HttpFaults
 from tests.faults.postgres import PostgresFaults
 from tests.faults.providers import DOCKER, EC2, ECS, S3
 from tests.plan_model.drawn import Step, Trouble, Try
-from tests.plan_model.kinds import DATABASE, Met
+from tests.plan_model.kinds import Met
 from tests.plan_model.places import Places
+from tests.plan_model.requests import DATABASE
 
 LASTING = 100
 """As many calls in a row as no try makes."""
@@ -34,7 +35,9 @@ async def proxies(
             for name in DIALECTS
             if name != "docker" or "RESCIND_DOCKER_SOCKET" in environment
         ]
-        operations = {f"{side} {each.token}": _pattern(met, each) for side, met, each in _met(tries, "postgres")}
+        operations = {
+            f"{side} {each.token}": _pattern(met, each) for side, met, each in _met(tries, "postgres")
+        }
         database = await room.enter_async_context(PostgresFaults(places.owner, operations))
         await _plan(database, tries, "postgres")
         direct = json.loads(environment["RESCIND_DATABASES"])[DATABASE]
@@ -71,7 +74,9 @@ async def _http(
 def _met(tries: Sequence[Try], provider: str) -> list[tuple[str, Met, Try]]:
     """Where tries meet their troubles at this provider."""
     sides = (("do", "do"), ("undo", "undo"))
-    found = [(side, getattr(each.kind, name), each) for each in tries for side, name in sides if each.troubles]
+    found = [
+        (side, getattr(each.kind, name), each) for each in tries for side, name in sides if each.troubles
+    ]
     return [
         (side, met, each)
         for side, met, each in found

@@ -121,7 +121,10 @@ def test_an_alternative_that_takes_an_undo_away() -> None:
     """Each try counts for itself: what can't be undone takes away only what it acts on, and only what can be undone."""
     say = {"action": "substitute", "tool": "radio.say", "arguments": {"text": "hello"}}
     blow_up = {"action": "substitute", "tool": "site.blow_up", "arguments": at("hill")}
-    made, higher = step("made", arguments=at("hill")), step("higher", "site.build", "made", arguments=at("hill"))
+    made, higher = (
+        step("made", arguments=at("hill")),
+        step("higher", "site.build", "made", arguments=at("hill")),
+    )
     assert checked(made, higher | {"on_failure": [say]}).problems == []
     assert told(checked(made, higher | {"on_failure": [blow_up]})) == [("takes_undo_away", "/steps/1")]
     gone = step("gone", "site.blow_up", "made", arguments=at("hill"))
