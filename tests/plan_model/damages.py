@@ -195,7 +195,7 @@ DAMAGES: list[Damage] = [
 
 def _first(step: Written) -> str:
     """The name of a text that the tool needs: the first argument of each of the model's requests."""
-    return next(iter(step["arguments"]))
+    return str(next(iter(step["arguments"])))
 
 
 def _before(plan: Written) -> str:

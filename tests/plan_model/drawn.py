@@ -7,7 +7,7 @@ from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, JsonValue
 
-from tests.plan_model.kinds import KINDS, Kind
+from tests.plan_model.kinds import KINDS, Kind, Met
 
 NAME = "PLAN"
 """Stands for the plan's name, with which every try's token begins."""
@@ -56,6 +56,13 @@ class Try(_Part):
     def kind(self) -> Kind:
         """What the tool is like."""
         return KINDS[self.tool]
+
+    def met(self, provider: str) -> Iterator[tuple[Trouble, Met]]:
+        """What goes wrong at this provider, and where."""
+        for trouble in self.troubles:
+            met = self.kind.do if trouble.side == "do" else self.kind.undo
+            if met is not None and met.provider == provider:
+                yield trouble, met
 
 
 class Step(_Part):

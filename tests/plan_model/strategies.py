@@ -14,6 +14,9 @@ TOOLS = list(KINDS)
 SANDBOX = [each.value for each in SandboxFault if each is not SandboxFault.STALE]
 PROXIES = [each.value for each in Fault if each is not Fault.HOLD]
 READS = ["refuse", "unavailable", "throttled", "drop_before", "error_after"]
+CALM = {"do": 2, "undo": 1}
+"""Calls that meet no fault, for each that meets one."""
+
 TRIED_LONG = ("ecs", "ec2")
 """Providers whose tools are tried for minutes, since they wait for something to run; faults last for a few tries."""
 
@@ -45,9 +48,14 @@ def _step(draw: st.DrawFn, number: int, before: list[Step]) -> Step:
         id=f"s{number}",
         needs=needs,
         timeout=draw(st.sampled_from(TIMEOUTS)),
-        skip=draw(st.integers(0, 4)) == 4,
+        skip=draw(_rarely(4)),
         tries=tries,
     )
+
+
+def _rarely(otherwise: int) -> "st.SearchStrategy[bool]":
+    """True once for so many times that it is False; drawn from a list, since numbers have favourites."""
+    return st.sampled_from([False] * otherwise + [True])
 
 
 def _meet(some: list[Try], others: list[Try]) -> bool:
@@ -59,7 +67,7 @@ def _try(draw: st.DrawFn, token: str, kind: Kind, before: list[Step]) -> Try:
     asked = Asked(
         token=token,
         text=_text(draw, token, before),
-        sound=draw(st.integers(0, 9)) != 9,
+        sound=not draw(_rarely(14)),
         there=draw(st.booleans()),
     )
     arguments = kind.arguments(asked)
@@ -106,8 +114,8 @@ def _reference(step: Step, field: str) -> JsonValue:
 
 
 def _troubles(draw: st.DrawFn, side: str, met: Met | None, kind: Kind) -> list[Trouble]:
-    """Nothing in most cases."""
-    if met is None or draw(st.integers(0, 3)):
+    """What goes wrong on one side of a try, if anything does."""
+    if met is None or not draw(_rarely(CALM[side])):
         return []
     faults = SANDBOX if met.provider == "sandbox" else PROXIES
     if not kind.shows:

@@ -94,8 +94,9 @@ def _ever(environment: dict[str, str]) -> Iterator[str]:
     ):
         for each in httpx.get(environment[variable] + path, trust_env=False, timeout=30).json():
             yield str(each.get("passenger") or each.get("guest"))
-    base = {"api": environment["RESCIND_STRIPE_API_BASE"]}
-    client = stripe.StripeClient(environment["RESCIND_STRIPE_API_KEY"], base_addresses=base)
+    client = stripe.StripeClient(
+        environment["RESCIND_STRIPE_API_KEY"], base_addresses={"api": environment["RESCIND_STRIPE_API_BASE"]}
+    )
     for invoice in client.v1.invoices.list({"limit": 100}).auto_paging_iter():
         yield json.dumps(invoice.to_dict()["metadata"])
     ec2 = boto3.Session().client("ec2", endpoint_url=environment["RESCIND_EC2_ENDPOINT"])

@@ -35,32 +35,16 @@ async def proxies(
             for name in DIALECTS
             if name != "docker" or "RESCIND_DOCKER_SOCKET" in environment
         ]
-        operations = {
-            f"{side} {each.token}": _pattern(met, each) for side, met, each in _met(tries, "postgres")
-        }
-        database = await room.enter_async_context(PostgresFaults(places.owner, operations))
-        await _plan(database, tries, "postgres")
-        direct = json.loads(environment["RESCIND_DATABASES"])[DATABASE]
-        environment["RESCIND_DATABASES"] = json.dumps({DATABASE: database.through(direct)})
-        remotes = json.loads(environment["RESCIND_GIT_REMOTES"])
-        for each in tries:
-            if each.tool == "git.create_branch" and each.troubles:
-                git = await room.enter_async_context(GitFaults(places.repositories[each.token]))
-                for trouble in each.troubles:
-                    await git.plan("create" if trouble.side == "do" else "delete", _faults(trouble))
-                remotes[each.token] = git.url
-                made.append(git)
-        environment["RESCIND_GIT_REMOTES"] = json.dumps(remotes)
-        yield environment, [*made, database]
+        made.append(await _postgres(room, tries, places, environment))
+        made += await _git(room, tries, places, environment)
+        yield environment, made
 
 
 async def _http(
     room: AsyncExitStack, name: str, tries: Sequence[Try], environment: dict[str, str]
 ) -> HttpFaults:
-    plain = DIALECTS[name]
-    operations = {f"{side} {each.token}": _pattern(met, each) for side, met, each in _met(tries, name)}
-    dialect = Dialect(operations, plain.refused, plain.unavailable, plain.broken)
-    is_docker = name == "docker"
+    plain, is_docker = DIALECTS[name], name == "docker"
+    dialect = Dialect(_operations(tries, name), plain.refused, plain.unavailable, plain.broken)
     upstream = f"unix://{environment['RESCIND_DOCKER_SOCKET']}" if is_docker else environment[VARIABLES[name]]
     proxy = await room.enter_async_context(HttpFaults(upstream, dialect))
     await _plan(proxy, tries, name)
@@ -71,28 +55,45 @@ async def _http(
     return proxy
 
 
-def _met(tries: Sequence[Try], provider: str) -> list[tuple[str, Met, Try]]:
-    """Where tries meet their troubles at this provider."""
-    sides = (("do", "do"), ("undo", "undo"))
-    found = [
-        (side, getattr(each.kind, name), each) for each in tries for side, name in sides if each.troubles
-    ]
-    return [
-        (side, met, each)
-        for side, met, each in found
-        if met and met.provider == provider and any(trouble.side == side for trouble in each.troubles)
-    ]
+async def _postgres(
+    room: AsyncExitStack, tries: Sequence[Try], places: Places, environment: dict[str, str]
+) -> PostgresFaults:
+    proxy = await room.enter_async_context(PostgresFaults(places.owner, _operations(tries, "postgres")))
+    await _plan(proxy, tries, "postgres")
+    direct = json.loads(environment["RESCIND_DATABASES"])[DATABASE]
+    environment["RESCIND_DATABASES"] = json.dumps({DATABASE: proxy.through(direct)})
+    return proxy
 
 
-def _pattern(met: Met, each: Try) -> str:
-    return met.operation.replace("{t}", each.token)
+async def _git(
+    room: AsyncExitStack, tries: Sequence[Try], places: Places, environment: dict[str, str]
+) -> list[GitFaults]:
+    """One remote for each try that meets a fault; the others are asked as they are."""
+    remotes, made = json.loads(environment["RESCIND_GIT_REMOTES"]), list[GitFaults]()
+    for each in tries:
+        if troubles := list(each.met("git")):
+            git = await room.enter_async_context(GitFaults(places.repositories[each.token]))
+            for trouble, met in troubles:
+                await git.plan(met.operation, _faults(trouble))
+            remotes[each.token] = git.url
+            made.append(git)
+    environment["RESCIND_GIT_REMOTES"] = json.dumps(remotes)
+    return made
 
 
-async def _plan(provider: FaultyProvider, tries: Sequence[Try], name: str) -> None:
-    for side, _, each in _met(tries, name):
-        for trouble in each.troubles:
-            if trouble.side == side:
-                await provider.plan(f"{side} {each.token}", _faults(trouble))
+def _operations(tries: Sequence[Try], provider: str) -> dict[str, str]:
+    """The operations of a proxy: one for each side of a try that meets a fault."""
+    return {
+        f"{trouble.side} {each.token}": met.operation.replace("{t}", each.token)
+        for each in tries
+        for trouble, met in each.met(provider)
+    }
+
+
+async def _plan(proxy: FaultyProvider, tries: Sequence[Try], provider: str) -> None:
+    for each in tries:
+        for trouble, _ in each.met(provider):
+            await proxy.plan(f"{trouble.side} {each.token}", _faults(trouble))
 
 
 def _faults(trouble: Trouble) -> list[Fault]:
@@ -105,10 +106,8 @@ async def break_out(sandbox: Sandbox, steps: Sequence[Step], saga: str) -> None:
         for number, each in enumerate(step.tries, 1):
             key = effect_key(saga, step.id, number)
             words = {"{t}": each.token, "{key}": provider_key(key), "{undo}": provider_undo_key(key)}
-            for trouble in each.troubles:
-                met = each.kind.do if trouble.side == "do" else each.kind.undo
-                if met and met.provider == "sandbox":
-                    await _misbehave(sandbox, met, trouble, words)
+            for trouble, met in each.met("sandbox"):
+                await _misbehave(sandbox, met, trouble, words)
 
 
 async def _misbehave(sandbox: Sandbox, met: Met, trouble: Trouble, words: Mapping[str, str]) -> None:
