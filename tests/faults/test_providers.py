@@ -11,7 +11,7 @@ from docker.errors import APIError
 from tests.faults import Fault
 from tests.faults.http_proxy import HttpFaults
 from tests.faults.one_call import AWS, IMAGE
-from tests.faults.providers import DOCKER, ECS, S3
+from tests.faults.providers import DOCKER, EC2, ECS, S3
 
 
 async def operations(faults: HttpFaults, work: Callable[[], object]) -> list[tuple[str, bool]]:
@@ -66,6 +66,21 @@ async def test_every_call_of_a_service(servers: dict[str, Any]) -> None:
         seen = await operations(faults, work)
     names = ["register", "create service", "tag", "update service", "delete service", "deregister"]
     assert seen == [(name, True) for name in names]
+
+
+async def test_every_call_of_a_machine(servers: dict[str, Any]) -> None:
+    """EC2 tells its calls apart by a form only; reads are not seen."""
+    async with HttpFaults(servers["ecs"], EC2) as faults:
+        client = AWS.client("ec2", endpoint_url=faults.url)
+
+        def work() -> None:
+            image = client.describe_images(Owners=["amazon"])["Images"][0].get("ImageId", "")
+            launched = client.run_instances(ImageId=image, MinCount=1, MaxCount=1)["Instances"][0]
+            client.describe_instances()
+            client.terminate_instances(InstanceIds=[launched.get("InstanceId", "")])
+            client.close()
+
+        assert await operations(faults, work) == [("launch", True), ("terminate", True)]
 
 
 @pytest.mark.docker
