@@ -159,7 +159,8 @@ def too_deep(_: Written, step: Written, __: random.Random) -> None:
 
 
 def no_steps(plan: Written, _: Written, chance: random.Random) -> None:
-    plan["steps"] = chance.choice([[], None, "s0", {}])
+    none: list[Any] = [[], None, "s0", {}]
+    plan["steps"] = chance.choice(none)
 
 
 DAMAGES: list[Damage] = [

@@ -96,8 +96,8 @@ def _text(draw: st.DrawFn, token: str, before: list[Step]) -> JsonValue:
 
 def _parts(step: Step) -> list[JsonValue]:
     """Every field of a step's result that can stand in a text, whichever of its tries succeeds."""
-    gives = [set(each.kind.gives) for each in step.tries]
-    return [_reference(step, name) for name in sorted(set.intersection(*gives))]
+    first, *others = (each.kind.gives for each in step.tries)
+    return [_reference(step, name) for name in first if all(name in gives for gives in others)]
 
 
 def _taken(step: Step, sources: tuple[str, ...]) -> list[JsonValue]:

@@ -2,7 +2,7 @@
 
 import copy
 import random
-from typing import Any
+from typing import Any, cast
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -44,19 +44,13 @@ def test_a_damaged_plan_is_refused(drawn: Drawn, damage: Damage, chance: random.
         assert is_in(plan, problem.place), problem
 
 
-def is_in(plan: Any, pointer: str) -> bool:
+def is_in(plan: dict[str, Any], pointer: str) -> bool:
     """Whether a JSON pointer leads into the plan; its last name may be one that is missing there."""
-    *way, _ = pointer.split("/")
-    here = plan
-    for name in way[1:]:
-        plain = name.replace("~1", "/").replace("~0", "~")
-        here = (
-            here[int(plain)]
-            if isinstance(here, list)
-            else here.get(plain, ())
-            if isinstance(here, dict)
-            else ()
-        )
-        if here == ():
+    named: dict[str, Any] = plan
+    for name in pointer.split("/")[1:-1]:
+        inner = named.get(name.replace("~1", "/").replace("~0", "~"))
+        if not isinstance(inner, dict | list):
             return False
+        listed = cast("list[Any]", inner) if isinstance(inner, list) else []
+        named = {str(n): each for n, each in enumerate(listed)} or cast("dict[str, Any]", inner)
     return True

@@ -50,7 +50,7 @@ async def test_random_plans(
     """World, report, ledger and reconciliations say the same of every one; the numbers and the seed are printed."""
     drawn = drawn_and_damaged()
     wrong: dict[str, list[str]] = {}
-    ends, met = Counter[str](), Counter[str]()
+    ends, met, steps = Counter[str](), Counter[str](), 0
     for start in range(0, len(drawn), AT_ONCE):
         folder = tmp_path / str(start)
         folder.mkdir()
@@ -62,7 +62,13 @@ async def test_random_plans(
                 f"{each.sign}{each.place}" for each in batch.strays
             ]
         ends.update(ended.closed for ended in batch.ended)
+        steps += sum(len(plan.steps) for plan in drawn[start : start + AT_ONCE])
         met += batch.met
         with capsys.disabled():
-            print(f"\nseed {SEED}: {dict(ends)}; faults met: {dict(met)}", flush=True)  # noqa: T201 - it is watched
+            told = (
+                f"seed {SEED}: {ends.total()} plans of {steps} steps: {dict(ends)}; faults met: {dict(met)}"
+            )
+            print(f"\n{told}; {len(wrong)} wrong", flush=True)  # noqa: T201  (a long run is watched)
+        if wrong:
+            break
     assert wrong == {}

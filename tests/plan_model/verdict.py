@@ -149,7 +149,7 @@ def said(form: JsonValue, results: dict[str, JsonValue]) -> str:
     if "$join" in form:
         return "".join(said(part, results) for part in form["$join"])  # type: ignore[union-attr]
     step, *fields = str(form["$ref"]).split(".")
-    found: Any = results.get(step)
+    found = results.get(step)
     for name in fields:
         found = found.get(name) if isinstance(found, dict) else None
     return str(form["otherwise"] if found is None and "otherwise" in form else found)
