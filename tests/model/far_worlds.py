@@ -1,6 +1,6 @@
 """Worlds that outlive the worker: they live in the test's process, and the tools of others call them there."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from threading import Thread
 from typing import Any, cast
@@ -11,7 +11,7 @@ from tests.rescind.toy_world import WORLDS, World
 
 
 @contextmanager
-def served() -> Iterator[str]:
+def served() -> Generator[str]:
     """Let other processes call this one's worlds; the address."""
     with SimpleXMLRPCServer(("127.0.0.1", 0), allow_none=True, logRequests=False) as server:
         server.register_function(_call, "call")
@@ -24,7 +24,8 @@ def served() -> Iterator[str]:
             thread.join()
 
 
-def _call(world: str, method: str, *arguments: Any) -> Any:
+def _call(*told: Any) -> Any:
+    world, method, *arguments = told
     return getattr(WORLDS[world], method)(*arguments)
 
 

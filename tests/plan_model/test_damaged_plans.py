@@ -2,10 +2,11 @@
 
 import copy
 import random
-from typing import Any, cast
+from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from pydantic import JsonValue
 
 from activities.catalogue import CATALOGUE
 from rescind.plans import check, preview
@@ -46,11 +47,12 @@ def test_a_damaged_plan_is_refused(drawn: Drawn, damage: Damage, chance: random.
 
 def is_in(plan: dict[str, Any], pointer: str) -> bool:
     """Whether a JSON pointer leads into the plan; its last name may be one that is missing there."""
-    named: dict[str, Any] = plan
+    named: dict[str, JsonValue] = plan
     for name in pointer.split("/")[1:-1]:
         inner = named.get(name.replace("~1", "/").replace("~0", "~"))
-        if not isinstance(inner, dict | list):
+        if isinstance(inner, list):
+            inner = {str(number): each for number, each in enumerate(inner)}
+        if not isinstance(inner, dict):
             return False
-        listed = cast("list[Any]", inner) if isinstance(inner, list) else []
-        named = {str(n): each for n, each in enumerate(listed)} or cast("dict[str, Any]", inner)
+        named = inner
     return True

@@ -134,7 +134,7 @@ async def storm(number: int, stack: dict[str, str], folder: Path) -> Storm:
     install(stack["RESCIND_LEDGER_ADMIN_DSN"], workers=["rescind_ledger_worker"])
     client = await Client.connect(stack["TEMPORAL_ADDRESS"], data_converter=pydantic_data_converter)
     run = f"storm-{uuid.uuid4().hex[:8]}"
-    command = [ROOT / "worker.py", "--task-queue", run]
+    command: list[str | Path] = [ROOT / "worker.py", "--task-queue", run]
     workers = Workers(command, stack | {"RESCIND_HTTP_SECONDS": "1.5"}, folder)
     async with sandbox_of(stack) as sandbox:
         orders = await _entered(number, run, sandbox)

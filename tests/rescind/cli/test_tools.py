@@ -27,9 +27,7 @@ def test_the_table() -> None:
     lines = run().stdout.splitlines()
     at = next(number for number, line in enumerate(lines) if line.startswith("toy.tell_world"))
     assert lines[at].split(maxsplit=3)[1:] == ["irreversible", "high", "none; a person is asked"]
-    assert (
-        lines[at + 1].strip() == "Say something; it can't be unsaid. Checked before the call."
-    )
+    assert lines[at + 1].strip() == "Say something; it can't be unsaid. Checked before the call."
     assert next(line for line in lines if line.startswith("toy.count_things")).endswith("not needed")
 
 
