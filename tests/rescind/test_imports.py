@@ -86,6 +86,7 @@ IN_WORKFLOWS = (
     "reconciliation/_undoing.py",
     "reconciliation/_work.py",
     "reconciliation/_workflow.py",
+    "recovery/_ask.py",
     "recovery/_preview.py",
     "recovery/_sweep.py",
     "recovery/_undo_saga.py",
