@@ -4,19 +4,18 @@ import os
 import subprocess
 import sys
 from collections.abc import Generator, Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import boto3
-import docker
 import pytest
 from botocore.config import Config
 
 from embedded import environment, isolated, running
-from embedded.engine import sockets
 from embedded.world import snapshot
 from tests.application import ROOT, until
+from tests.containers import none_stays
 from tests.stack_fixture import fresh_stack
 
 pytestmark = pytest.mark.timeout(600)
@@ -44,13 +43,9 @@ def demo(directory: Path, *words: str) -> Generator[subprocess.Popen[str]]:
 
 @pytest.fixture(autouse=True)
 def no_container_stays() -> Iterator[None]:
-    """What the demo leaves for people to look at would run on this machine's Docker engine for ever."""
-    yield
-    for socket in sockets(os.environ):
-        with closing(docker.DockerClient(base_url=f"unix://{socket}")) as engine:
-            for container in engine.containers.list(filters={"label": "rescind.demo"}):
-                if container.labels.get("rescind.service", "").startswith("demo-"):
-                    container.remove(force=True)
+    """The demo leaves containers for people to look at."""
+    with none_stays("demo-"):
+        yield
 
 
 def test_ends_well(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from rescind.plans._order import EXECUTE
 from rescind.reconciliation import reconciliation_id
 from rescind.reconciliation._case import Case
 from tests.activities.sandbox_world import Sandbox, sandbox_of
+from tests.containers import none_stays
 from tests.faults import FaultyProvider
 from tests.matrix.run import saga_view
 from tests.plan_model.drawn import Drawn
@@ -103,7 +104,7 @@ async def run_plans(plans: Sequence[Drawn], stack: dict[str, str], folder: Path)
         before = await asyncio.to_thread(snapshot, places.environment, without_schemas=NOT_COMPARED)
         tries = [each for drawn in named for each in drawn.tries()]
         async with proxies(tries, places) as (environment, providers):
-            with only(environment | {"RESCIND_HTTP_SECONDS": "2"}):
+            with only(environment | {"RESCIND_HTTP_SECONDS": "2"}), none_stays(f"p{run}n"):
                 return await _run(named, sandbox, places, providers, before)
 
 
