@@ -9,9 +9,6 @@ import docker
 from embedded.engine import sockets
 
 
-OURS = {"label": "rescind.service"}
-
-
 @contextmanager
 def none_stays(services: str) -> Generator[None]:
     """Remove the demo's containers of the services whose names begin like this, whatever happens meanwhile."""
@@ -20,6 +17,9 @@ def none_stays(services: str) -> Generator[None]:
     finally:
         for socket in sockets(os.environ):
             with closing(docker.DockerClient(base_url=f"unix://{socket}")) as engine:
-                for container in engine.containers.list(all=True, filters=OURS, ignore_removed=True):
+                ours = engine.containers.list(
+                    all=True, filters={"label": "rescind.service"}, ignore_removed=True
+                )
+                for container in ours:
                     if container.labels["rescind.service"].startswith(services):
                         container.remove(force=True, v=True)
