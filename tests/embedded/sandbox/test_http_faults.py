@@ -67,10 +67,16 @@ def test_every_operation_has_its_cases() -> None:
 async def planned(ask: Asking, fault: Fault, **more: Any) -> dict[str, Case]:
     """A case of every operation, whose call will meet the fault, and be the only one of its operation."""
     cases = dict(zip(HTTP, await asyncio.gather(*(prepare(ask) for prepare in HTTP.values())), strict=True))
-    await ask.http.delete("/admin/calls")
+    await until(lambda: forgotten(ask))
     for operation in HTTP:
         await ask.plan(operation, fault, **more)
     return cases
+
+
+async def forgotten(ask: Asking) -> bool:
+    """Whether the log is empty now; a call leaves it only after its answer has been read."""
+    await ask.http.delete("/admin/calls")
+    return not (await ask.http.get("/admin/calls")).json()
 
 
 async def log(ask: Asking) -> dict[str, dict[str, Any]]:

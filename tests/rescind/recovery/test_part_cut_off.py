@@ -79,7 +79,7 @@ async def test_terminated(sagas: Sagas, undo: Undo, look: Look) -> None:
         else:
             assert sorted(world.things) == ["a", "c"]
             assert await sagas.states(handle) == ["applied", "undone", "applied", "undone"]
-    assert (await sagas.ledger.verify()).differences == []
+        assert (await sagas.ledger.verify(view.id)).differences == []
 
 
 @pytest.mark.usefixtures("toy_worker")
