@@ -81,7 +81,7 @@ class Application:
             yield process
 
     def world(self) -> World:
-        """Everything outside but Docker's containers, since other tests use this machine's engine, and these use ECS."""
+        """Everything outside but Docker's containers, since others use that engine, and these tests ECS."""
         return snapshot({name: each for name, each in self.environment.items() if name != SOCKET_VARIABLE})
 
 
