@@ -20,7 +20,7 @@ TOKEN = re.compile(r"p[0-9a-f]{6}n\d+s\d+t\d+x")
 
 @dataclass(frozen=True)
 class Change:
-    """One thing that came (`+`), went (`-`) or changed (`~`), and what it is now, or was."""
+    """One thing that came (`+`), went (`-`) or changed (`~`), and what it is now, or was, in JSON."""
 
     sign: str
     place: str
@@ -46,14 +46,14 @@ def things(world: World) -> dict[str, str]:
     return {place: json.dumps(value) for place, value in found.items()}
 
 
-def _numbered(listed: list[Any]) -> dict[str, str]:
+def _numbered(listed: list[Any]) -> dict[str, Any]:
     """What is alike and has no name of its own, by number: the list itself may grow in the middle."""
     seen: Counter[str] = Counter()
-    found: dict[str, str] = {}
+    found: dict[str, Any] = {}
     for each in listed:
         text = json.dumps(each)
         seen[text] += 1
-        found[f"{text} {seen[text]}"] = text
+        found[f"{text} {seen[text]}"] = each
     return found
 
 

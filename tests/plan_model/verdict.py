@@ -1,6 +1,7 @@
 """Judges what came of a plan: what is said is believed only if it is seen in the world."""
 
 import hashlib
+import json
 import re
 from collections import Counter
 from collections.abc import Iterator
@@ -83,7 +84,8 @@ def _seen(ended: Ended, each: Try, results: dict[str, JsonValue], *, succeeded: 
     if succeeded and kind.text:
         text = said(each.arguments[kind.text], results)
         hashed = hashlib.sha256(text.encode()).hexdigest()
-        if not any(text in change.value or hashed in change.value for change in changed):
+        written = json.dumps(text)[1:-1]
+        if not any(written in change.value or hashed in change.value for change in changed):
             yield f"{each.token} ({each.tool}) should say {text!r}"
 
 
