@@ -25,9 +25,9 @@ up: $(READY)
 world: $(READY)
 	@$(BIN)/python -m embedded world
 
-# Most tests wait for time-outs, so three files run at a time.
+# Most tests wait for time-outs, so four files run at a time, the longest first (tests/longest_first.py).
 test: $(READY)
-	@$(BIN)/python -m pytest --numprocesses 3 --dist loadfile
+	@$(BIN)/python -m pytest --numprocesses 4 --dist loadfile --no-loadscope-reorder
 
 soak: $(READY)
 	@RESCIND_SOAK=1 $(BIN)/python -m pytest --timeout=3600

@@ -6,6 +6,7 @@ import pytest
 
 from tests.application import application, idle_application
 from tests.leftovers import nothing_left_open, pytest_collection_finish
+from tests.longest_first import pytest_collection_modifyitems
 from tests.stack_fixture import stack, stack_environment
 
 __all__ = [
@@ -13,6 +14,7 @@ __all__ = [
     "idle_application",
     "nothing_left_open",
     "pytest_collection_finish",
+    "pytest_collection_modifyitems",
     "stack",
     "stack_environment",
 ]
