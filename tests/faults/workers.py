@@ -47,12 +47,17 @@ class Workers:
         return process
 
     async def kill_for_ever(self) -> None:
-        """Kill them in turn, until it is cancelled."""
-        for turn in itertools.cycle(PLACES):
-            await asyncio.sleep(self.pause())
-            await self._processes[turn].kill()
-            self.killed += 1
-            self._processes[turn] = await self.start()
+        """Kill them in turn, until it is cancelled; they can't be used any more then."""
+        while True:
+            await self.kill_next()
+
+    async def kill_next(self) -> None:
+        """After a pause kill the one whose turn it is; returns when another one polls in its place."""
+        await asyncio.sleep(self.pause())
+        turn = self.killed % len(PLACES)
+        await self._processes[turn].kill()
+        self.killed += 1
+        self._processes[turn] = await self.start()
 
     @asynccontextmanager
     async def at_work(self) -> AsyncGenerator[None]:

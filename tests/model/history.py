@@ -15,6 +15,8 @@ from tests.rescind.sagas import Handle
 Told = tuple[str, dict[str, Any], Any]
 """An activity about a step: its id, what it was asked, and its answer; None for one that is only scheduled."""
 
+_NOBODY_CAN_TELL = (RecordState.IN_DOUBT, RecordState.RESOLVED)
+
 
 @dataclass
 class Histories:
@@ -43,13 +45,16 @@ class Histories:
         elif kind in ("", "settle") and answer["state"] == RecordState.APPLIED:
             self.applied[key] = answer
 
-    def wrong(self, rows: Sequence[EffectView], *, committed: bool, taken_over: bool) -> Iterator[str]:
+    def wrong(
+        self, rows: Sequence[EffectView], *, committed: bool, taken_over: bool, lossy: bool = False
+    ) -> Iterator[str]:
         """Where these rows say something else, in words.
 
         Args:
             rows: All effects of the saga.
             committed: Whether the last run has completed: then exactly what it has done stands.
             taken_over: Whether others have undone it, too.
+            lossy: Whether the database was killed: it may have lost the last reports, and then nobody can tell.
         """
         by_key = {row.key: row for row in rows}
         for key, row in by_key.items():
@@ -59,7 +64,9 @@ class Histories:
             if row.state is RecordState.UNDONE and not taken_over and row.restoration != restored:
                 yield f"{key} is undone as {row.restoration}, and by its history as {restored}"
         for key, answer in self.applied.items():
-            yield from _answered(key, answer, by_key.get(key))
+            found = by_key.get(key)
+            if not (lossy and found and found.state in _NOBODY_CAN_TELL and found.result is None):
+                yield from _answered(key, answer, found)
         standing = {key for key, row in by_key.items() if row.state is RecordState.APPLIED}
         if committed:
             yield from (f"{key} is committed, and its history has not done it" for key in self._alien(by_key))

@@ -81,11 +81,15 @@ def _listed(counts: Counter[str]) -> str:
 
 @dataclass(eq=False)
 class Run:
-    """One saga, from its start until nothing of it needs anybody; `handle` is of its workflow, `runs` of each run."""
+    """One saga, from its start until nothing of it needs anybody; `handle` is of its workflow, `runs` of each run.
+
+    It is `lossy` where the ledger's database is killed meanwhile.
+    """
 
     sagas: Sagas
     scenario: Scenario
     counts: Counts
+    lossy: bool = False
     world: ModelWorld = field(default_factory=ModelWorld)
     runs: list[Handle] = field(default_factory=list[Handle])
     end: str = ""
@@ -241,7 +245,10 @@ class Run:
             found.append(f"it ended as {self.end}, and something of it stands")
         told = await histories(self.sagas.client, self.runs, "RunProgram")
         found += told.wrong(
-            rows, committed=self.end == "COMPLETED", taken_over=view is not None and view.epoch > 0
+            rows,
+            committed=self.end == "COMPLETED",
+            taken_over=view is not None and view.epoch > 0,
+            lossy=self.lossy,
         )
         verified = await self.sagas.ledger.verify(await self.sagas.saga_id(self.handle))
         return found + [each.what for each in verified.differences]
