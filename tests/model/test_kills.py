@@ -93,6 +93,7 @@ async def in_batches(
         found = await _batch([Run(sagas, scenario, counts, lossy) for scenario in batch], kill)
         note(f"{KILLS} kills a batch: {counts}")
         assert [pair for pair in zip(found, batch, strict=True) if pair[0]] == []
+    assert counts.ends["COMPLETED"]
     assert (await sagas.ledger.verify()).differences == []
 
 

@@ -74,6 +74,10 @@ class World:
         planned = self.plan[call]
         return planned.pop(0) if planned else "ok"
 
+    def plans(self, call: str) -> bool:
+        """Whether something is planned for this call."""
+        return bool(self.plan.get(call))
+
     def make(self, name: str, key: str, after: float = 0) -> None:
         """Make a thing, and count it; now or after so many seconds, whatever has become of the client."""
         if after:
@@ -203,7 +207,7 @@ async def find_thing(call: Call[MakeThing]) -> Applied[Thing] | Absent | Unknown
 async def may_be_made(call: Call[MakeThing]) -> None:
     """Look whether the world would have it; it says what is planned, and only then is it in the log."""
     request, world = call.request, WORLDS[call.request.world]
-    if not world.plan.get(look := f"check {request.name}"):
+    if not world.plans(look := f"check {request.name}"):
         return
     match world.next(look):
         case "refuse":
