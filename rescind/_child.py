@@ -73,9 +73,8 @@ async def run_child(
 async def _answered(stack: Stack, record: Record, kind: str, arg: object, child: str) -> ChildAnswer:
     under = Under(saga=stack.saga, epoch=stack.epoch, step=record.step, seq=record.seq)
     task = asyncio.ensure_future(_run(Carried(under=under).payload(), kind, arg, child, record.summary))
-    stack.in_flight[record.step] = task
     try:
-        return await task
+        return await stack.in_flight.answer(record.step, task)
     except WorkflowAlreadyStartedError as error:
         stack.turn(record, RecordState.ABSENT, error=f"a workflow with the id {child} is running already")
         _raise(record, error)

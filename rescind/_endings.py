@@ -39,6 +39,16 @@ def ending(error: BaseException | None, *, committed: bool) -> Ending | BaseExce
     return (failures or leaves)[0]
 
 
+def raise_alone(error: BaseException | None) -> None:
+    """Raise a takeover that came out of a task group by itself: a group would fail the workflow task for ever."""
+    if not isinstance(error, BaseExceptionGroup):
+        return
+    leaves = list(_leaves(cast("BaseExceptionGroup[BaseException]", error)))
+    taken_over = next((leaf for leaf in leaves if isinstance(leaf, SagaTakenOver)), None)
+    if taken_over is not None and all(_ends_workflow(leaf) for leaf in leaves):
+        raise taken_over
+
+
 def _not_committed() -> ApplicationError:
     return ApplicationError(
         "the saga's block was left without a commit; call `await saga.commit()` as its last step",

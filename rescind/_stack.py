@@ -6,7 +6,7 @@ import asyncio
 from collections import Counter
 from contextlib import AbstractContextManager
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 
 from pydantic import JsonValue
 from temporalio import workflow
@@ -14,6 +14,7 @@ from temporalio import workflow
 from rescind import _details
 from rescind._carried import Carried, SurveyOrder, Under
 from rescind._counts import Counts
+from rescind._in_flight import InFlight
 from rescind._listing import REPORTED, counted, newest_first, without_large_results, worth_listing
 from rescind._part import current_part
 from rescind._record import Outcome, Record, SagaReport, reported
@@ -34,7 +35,7 @@ class Stack:
         whole: False while only a part of a committed saga is undone.
         committed: True once the workflow has said that the saga is done.
         closed: True once nothing may be pushed any more.
-        in_flight: The forward activities and the workflows of child sagas, by step.
+        in_flight: What the steps wait for.
         task_queue: Where the workers poll that know the saga's tools; None where that is not known any more.
         reference: What the business calls the case, for the people whom a reconciliation alerts.
         undoing: Held while the saga, or a part of it, is being undone: one at a time.
@@ -58,7 +59,7 @@ class Stack:
         self.parts: dict[str, Carried] = {}
         self.records: list[Record] = []
         self.committed = self.closed = False
-        self.in_flight: dict[str, asyncio.Task[Any]] = {}
+        self.in_flight = InFlight()
         self.undoing = asyncio.Lock()
         self.points = 0
         self.stopped: str | None = None

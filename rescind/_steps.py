@@ -49,9 +49,8 @@ async def take_effect(
         **stack.order(record).model_dump(), request=record.request, approval=approval, asked=asked
     )
     handle = _schedule.forward(tool, record, order)
-    stack.in_flight[record.step] = handle
     try:
-        answer = await handle
+        answer = await stack.in_flight.answer(record.step, handle)
     except ActivityError as error:
         await _failed(stack, record, error)
     else:
@@ -62,7 +61,8 @@ async def settle(stack: Stack, record: Record) -> StepAnswer:
     """Settle a record that is `intended`, and turn it by the answer."""
     record.settlings += 1
     reversal, order = record.reversal or NOBODYS, stack.order(record)
-    answer = await _schedule.settle(record, reversal, order, record.settlings, stack.task_queue)
+    handle = _schedule.settle(record, reversal, order, record.settlings, stack.task_queue)
+    answer = await stack.in_flight.answer(f"{record.step}/settle", handle)
     if answer.state is RecordState.APPLIED:
         _applied(stack, record, answer)
     else:

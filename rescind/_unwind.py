@@ -135,7 +135,7 @@ async def land(stack: Stack, records: Sequence[Record]) -> None:
     """Ask the running steps to stop, and wait until each is known to have ended one way or another."""
     for record in records:
         if record.running:
-            stack.in_flight[record.step].cancel()
+            stack.in_flight.cancel(record.step)
     await workflow.wait_condition(lambda: not any(record.running for record in records))
 
 

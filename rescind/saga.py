@@ -17,7 +17,7 @@ from rescind import _schedule
 from rescind._calls import Req, Res
 from rescind._carried import Carried, handed_to_this_run
 from rescind._child import Arg, Out, run_child
-from rescind._endings import Ending, ending
+from rescind._endings import Ending, ending, raise_alone
 from rescind._notice import Tell, tell_failure
 from rescind._record import Outcome, SagaReport
 from rescind._refusals import (
@@ -242,6 +242,7 @@ class Saga:
             end = await undisturbed(self._end())
         if isinstance(end, Ending):
             self._left = True
+            raise_alone(error)
             return
         self._stack.closed = True
         report = await undisturbed(self._unwind(end))

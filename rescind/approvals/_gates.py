@@ -62,9 +62,8 @@ class Gates:
             asyncio.CancelledError: The step was cancelled; the record is absent.
         """
         task = asyncio.ensure_future(self._answered(tool, record))
-        self._stack.in_flight[record.step] = task
         try:
-            answer = await task
+            answer = await self._stack.in_flight.answer(record.step, task)
         except ActivityError as error:
             if is_cancelled_exception(error):
                 self._leave(record, _CANCELLED)

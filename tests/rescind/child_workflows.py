@@ -131,4 +131,20 @@ class MakeFamily:
         return [name for answer in answers for name in answer.things]
 
 
-WORKFLOWS = [MakePart, MakeFamily]
+@workflow.defn
+class MakeCrowd:
+    """Child sagas and steps of its own side by side in a task group."""
+
+    @workflow.run
+    async def run(self, family: Family) -> None:
+        async with Saga() as saga:
+            async with asyncio.TaskGroup() as group:
+                for part, name in zip(family.parts, family.before, strict=True):
+                    group.create_task(
+                        saga.child(MakePart.run, part.model_copy(update={"world": family.world}))
+                    )
+                    group.create_task(make(saga, family.world, [name]))
+            await saga.commit()
+
+
+WORKFLOWS = [MakePart, MakeFamily, MakeCrowd]

@@ -79,6 +79,26 @@ async def test_cancelled_parallel_steps(sagas: Sagas, world: World) -> None:
     assert world.things == NOTHING_LEFT
 
 
+@pytest.mark.parametrize("cancelled", [True, False], ids=["the workflow", "its other steps"])
+async def test_many_side_by_side(
+    sagas: Sagas, world: World, new_worker: NewWorker, *, cancelled: bool
+) -> None:
+    """A task group cancels them in any order; the history has theirs, so that it replays."""
+    things = [f"thing-{number}" for number in range(24)]
+    for name in things[1:]:
+        world.plan[f"make {name}"] = ["slow"]
+    world.plan[f"make {things[0]}"] = ["slow" if cancelled else "refuse"]
+    async with new_worker(max_cached_workflows=0):
+        handle = await sagas.start(MakeTogether.run, Plan(world=world.name, things=things))
+        if cancelled:
+            await eventually(lambda: len(world.log) == len(things))
+            await handle.cancel()
+            await sagas.cancelled(handle)
+        else:
+            assert (await sagas.failure(handle)).type == "SagaUndone"
+    assert world.things == NOTHING_LEFT
+
+
 async def test_cancelled_while_the_seal_is_written(sagas: Sagas, world: World, new_worker: NewWorker) -> None:
     """All done and COMPLETED, or all undone and CANCELED; never sealed and undone."""
     async with new_worker():

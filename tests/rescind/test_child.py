@@ -6,7 +6,7 @@ import pytest
 from temporalio.worker import Worker
 
 from rescind import SagaState
-from tests.rescind.child_workflows import WORKFLOWS, Family, Made, MakeFamily, MakePart, Part
+from tests.rescind.child_workflows import WORKFLOWS, Family, Made, MakeCrowd, MakeFamily, MakePart, Part
 from tests.rescind.conftest import NewWorker
 from tests.rescind.sagas import Handle, Sagas, eventually, undone_by
 from tests.rescind.toy_world import World
@@ -38,6 +38,19 @@ async def test_a_child_saga_between_two_steps(sagas: Sagas, world: World) -> Non
         ("MakePart#1/make_thing#2", (2, 2)),
         ("make_thing#2", (3,)),
     ]
+
+
+async def test_many_side_by_side_when_one_fails(sagas: Sagas, world: World) -> None:
+    """A task group cancels the others in any order; the history has the order of the steps, so that it replays."""
+    steps = [f"step-{number}" for number in range(8)]
+    for name in steps:
+        world.plan[f"make {name}"] = ["slow"]
+    world.plan["make step-7"] = ["refuse"]
+    parts = [Part(things=[f"part-{number}"], wait=True) for number in range(8)]
+    handle = await sagas.start(MakeCrowd.run, Family(world=world.name, parts=parts, before=steps))
+    cause = await sagas.failure(handle)
+    assert (cause.type, world.things) == ("SagaUndone", {})
+    assert "step-7 is not allowed" in cause.message
 
 
 async def test_the_root_fails_after_the_child_has_completed(sagas: Sagas, world: World) -> None:

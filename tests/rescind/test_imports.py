@@ -57,6 +57,7 @@ IN_WORKFLOWS = (
     "_continuing.py",
     "_details.py",
     "_endings.py",
+    "_in_flight.py",
     "_listing.py",
     "_notice.py",
     "_part.py",

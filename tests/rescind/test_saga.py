@@ -258,6 +258,16 @@ async def test_a_workflow_that_has_continued_as_new(sagas: Sagas, world: World) 
     assert world.log == []
 
 
+async def test_a_reset_of_an_undone_saga_with_steps_side_by_side(sagas: Sagas, world: World) -> None:
+    """It fails by one error, although each of its steps has failed by one: a group would hang it for ever."""
+    world.plan["make b"] = ["refuse"]
+    handle = await sagas.start(MakeTogether.run, Plan(world=world.name, things=["a", "b", "c"]))
+    await sagas.failure(handle)
+    cause = await sagas.failure(await sagas.reset(handle, before_activity=1))
+    assert cause.type == "SagaTakenOver"
+    assert "start a new workflow" in cause.message
+
+
 async def test_a_reset_of_an_undone_saga(sagas: Sagas, world: World) -> None:
     """It fails and says to start anew; it is never COMPLETED on undone effects, and nothing is done again."""
     world.plan["make b"] = ["refuse"]
