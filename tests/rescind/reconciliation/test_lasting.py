@@ -139,6 +139,7 @@ async def test_its_history_grows(hasty: Desk, world: World) -> None:
     assert closed[B].startswith("undone: exact")
     described = await hasty.reconciliation(handle).describe()
     assert described.run_id != again.first_execution_run_id
+    await hasty.alerts(handle, 3)
     numbers = [alert.number for alert in hasty.posts.of(hasty.saga(handle))]
     assert numbers in ([1, 1, 0], [1, 1, 2, 0])
 
