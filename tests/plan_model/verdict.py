@@ -24,10 +24,8 @@ REFUSED = ("PlanRefused", "ValidationError")
 def problems(ended: Ended) -> list[str]:
     """Everything that is wrong; empty if nothing is."""
     judged = _JUDGES.get(ended.closed, _unexpected)
-    if ended.started.drawn.instead is not None:
-        found = list(_refused(ended))
-    else:
-        found = [*judged(ended), *_in_vain(ended)]
+    is_damaged = ended.started.drawn.instead is not None
+    found = list(_refused(ended)) if is_damaged else [*judged(ended), *_in_vain(ended)]
     found += list(out_of_order(ended.started.drawn, ended.view)) if ended.view else []
     found += [f"the ledger is not as its journal: {each}" for each in ended.differences]
     found += [f"{token} was made {times} times" for token, times in ended.made.items() if times > 1]
