@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, TypeVar
 
-from rescind._workflow import raise_if_evicted
+from rescind._workflow import shielded
 
 T = TypeVar("T")
 
@@ -24,14 +24,7 @@ class InFlight:
     async def answer(self, step: str, task: asyncio.Task[T]) -> T:
         """Wait for what a step waits for, as `await task` does."""
         self._tasks[step] = task
-        while True:
-            try:
-                return await asyncio.shield(task)
-            except asyncio.CancelledError:
-                raise_if_evicted()
-                if task.done():
-                    raise
-                self._cancel_soon(step)
+        return await shielded(task, lambda: self._cancel_soon(step))
 
     def cancel(self, step: str) -> None:
         """Ask what this step waits for to stop; it is waited for all the same."""

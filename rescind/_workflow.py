@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
 
 from temporalio import workflow
@@ -22,8 +22,12 @@ def raise_if_evicted() -> None:
 
 
 async def undisturbed(work: Coroutine[Any, Any, T]) -> T:
-    """Run work to its end as one task, whose shield is awaited again after every cancellation."""
-    task = asyncio.ensure_future(work)
+    """Run work to its end as one task, whatever is cancelled."""
+    return await shielded(asyncio.ensure_future(work), lambda: None)
+
+
+async def shielded(task: asyncio.Task[T], cancelled: Callable[[], None]) -> T:
+    """Wait for a task, whose shield is awaited again after every cancellation; `cancelled` is called at each."""
     while True:
         try:
             return await asyncio.shield(task)
@@ -31,6 +35,7 @@ async def undisturbed(work: Coroutine[Any, Any, T]) -> T:
             raise_if_evicted()
             if task.done():
                 raise
+            cancelled()
 
 
 def type_of_failure(error: BaseException) -> str | None:
