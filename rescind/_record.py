@@ -9,13 +9,11 @@ from pydantic import BaseModel, JsonValue
 
 from rescind._calls import Grade, Restoration
 from rescind._counts import Counts
-from rescind._states import RecordState
+from rescind._states import GONE, RecordState
 from rescind._wire import Reversal
 
 _ERROR = 2_000
 """Characters of one step's error in a report."""
-
-_GONE = frozenset({RecordState.ABSENT, RecordState.UNDONE, RecordState.RESOLVED})
 
 
 class Waiting(BaseModel):
@@ -89,7 +87,7 @@ class Record(BaseModel):
     @property
     def settled(self) -> bool:
         """Whether it is known that it stands, or that nothing of it does."""
-        return self.state is RecordState.APPLIED or self.state in _GONE
+        return self.state is RecordState.APPLIED or self.state in GONE
 
 
 class Compensation(StrEnum):
@@ -173,7 +171,7 @@ class SagaReport(BaseModel):
 
 def is_clean(record: Record) -> bool:
     """Whether nothing of the step stands or may stand."""
-    return record.state in _GONE or (record.state is RecordState.APPLIED and not record.changed)
+    return record.state in GONE or (record.state is RecordState.APPLIED and not record.changed)
 
 
 def is_exact(record: Record) -> bool:

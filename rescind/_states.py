@@ -73,6 +73,9 @@ STANDING = frozenset(
 )
 """A saga with an effect in one of these states is not finished with it."""
 
+GONE = frozenset(RecordState) - STANDING
+"""In these states nothing of an effect stands any more, or a person has dealt with it."""
+
 
 @dataclass(frozen=True, slots=True)
 class RecordTransition:

@@ -16,11 +16,9 @@ from rescind._failures import TAKEN_OVER
 from rescind._record import Record
 from rescind._reversal import NOBODYS
 from rescind._stack import Stack
-from rescind._states import RecordState
+from rescind._states import GONE, RecordState
 from rescind._wire import ForwardOrder, StepAnswer
 from rescind._workflow import deepest, type_of_failure
-
-_FINAL = frozenset({RecordState.ABSENT, RecordState.UNDONE, RecordState.RESOLVED})
 
 
 def raise_if_cancelled() -> None:
@@ -76,7 +74,7 @@ async def _failed(stack: Stack, record: Record, error: ActivityError) -> None:
     record.error = words
     if type_of_failure(error) == TAKEN_OVER:
         raise SagaTakenOver(words) from error
-    if _state_left(error) in _FINAL:
+    if _state_left(error) in GONE:
         stack.turn(record, RecordState.ABSENT, error=words)
         _raise(record, error)
     answer = await _settled(stack, record, error)

@@ -13,11 +13,10 @@ from temporalio.converter import DataConverter
 
 from rescind._calls import Restoration
 from rescind._record import Outcome, SagaReport, StepReport
-from rescind._states import RecordState
+from rescind._states import GONE, RecordState
 from rescind._wire import EffectOrder, FailedAttempt, StepAnswer
 
 T = TypeVar("T", bound=BaseModel)
-_FINAL = frozenset({RecordState.ABSENT, RecordState.UNDONE, RecordState.RESOLVED})
 
 
 async def report_from_history(
@@ -105,7 +104,7 @@ class _Story:
             self._turn(step, state, error=words)
             return
         left = await self._read(list(failure.application_failure_info.details.payloads), FailedAttempt)
-        proven_empty = left is not None and left.state in _FINAL
+        proven_empty = left is not None and left.state in GONE
         self._turn(step, RecordState.ABSENT if proven_empty else RecordState.INTENDED, error=words)
 
     def _turn(self, step: str, state: RecordState, **known: Any) -> None:

@@ -11,12 +11,10 @@ from temporalio.api.common.v1 import Payload
 from temporalio.api.history.v1 import HistoryEvent
 from temporalio.client import Client
 
-from rescind._states import RecordState
+from rescind._states import GONE
 from rescind._wire import FailedAttempt, ForwardOrder, StepAnswer
 
 T = TypeVar("T")
-
-_GONE = frozenset({RecordState.ABSENT, RecordState.UNDONE, RecordState.RESOLVED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +76,12 @@ class _History:
             self.called.pop(step, None)
         elif what.startswith("settle"):
             answer = await self._decoded(result, StepAnswer)
-            if answer is not None and answer.state in _GONE:
+            if answer is not None and answer.state in GONE:
                 self.called.pop(step, None)
 
     async def _failed(self, activity_id: str, details: Sequence[Payload]) -> None:
         left = await self._decoded(details, FailedAttempt)
-        if left is not None and left.state in _GONE:
+        if left is not None and left.state in GONE:
             self.called.pop(activity_id, None)
 
     async def _decoded(self, payloads: Sequence[Payload], kind: type[T]) -> T | None:
