@@ -18,7 +18,7 @@ from temporalio import activity
 from rescind import _attempt
 from rescind._calls import Absent, Applied, Call, Unknown
 from rescind._catalogue import AnyTool, Catalogue
-from rescind._failures import shorten
+from rescind._failures import words_cut
 from rescind._tool import HEARTBEAT_FROM, SLACK
 from rescind._wire import EffectOrder
 from rescind.evidence import NothingHappened
@@ -151,28 +151,16 @@ class Bench:
             TimeoutError: An `async def` took longer than the limit; it was cut off.
             Exception: What the function raises, with its words cut where they are too long to be reported.
         """
-        try:
-            return await self._run(function, argument, attempt, limit)
-        except Exception as error:
-            shorten(error)
-            raise
-
-    async def _run(
-        self,
-        function: Callable[[Any], Any],
-        argument: object,
-        attempt: _attempt.Attempt,
-        limit: timedelta,
-    ) -> Any:
         _attempt.enter(attempt)
-        if inspect.iscoroutinefunction(function):
-            _refuse_if_late(attempt, limit)
-            async with asyncio.timeout(limit.total_seconds()):
-                return await function(argument)
-        context = contextvars.copy_context()
-        return await attempt.loop.run_in_executor(
-            self._threads, _in_thread, context, function, argument, attempt, limit
-        )
+        with words_cut():
+            if inspect.iscoroutinefunction(function):
+                _refuse_if_late(attempt, limit)
+                async with asyncio.timeout(limit.total_seconds()):
+                    return await function(argument)
+            context = contextvars.copy_context()
+            return await attempt.loop.run_in_executor(
+                self._threads, _in_thread, context, function, argument, attempt, limit
+            )
 
     async def look_up(
         self, tool: AnyTool, call: Call[Any], attempt: _attempt.Attempt, *, limit: timedelta

@@ -1,5 +1,7 @@
 """The failures that the activities around tools raise, each with the state of the record in its details."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
 from datetime import timedelta
 
 from temporalio.exceptions import ApplicationError
@@ -21,11 +23,21 @@ TAKEN_OVER = "SagaTakenOver"
 _NOT_OURS = frozenset({Refusal.SAGA_NOT_OPEN, Refusal.SAGA_COMMITTED, Refusal.SAGA_CLOSED})
 
 
-def shorten(error: BaseException) -> None:
-    """Cut the words of an error and of all that it was made from, in place, since its type says what it proves.
+@contextmanager
+def words_cut() -> Generator[None]:
+    """Cut the words of an error that leaves the block, in place, since its type says what it proves.
 
     Some clients put a whole answer into them, and a failure of 4 MB can't be reported to Temporal at all.
     """
+    try:
+        yield
+    except Exception as error:
+        _shorten(error)
+        raise
+
+
+def _shorten(error: BaseException) -> None:
+    """The same for all that it was made from."""
     seen: list[BaseException] = []
     each: BaseException | None = error
     while each is not None and each not in seen:
