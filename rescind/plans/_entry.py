@@ -76,6 +76,11 @@ class CatalogueEntry(BaseModel):
     result: dict[str, Any]
 
 
+def is_final(tool: AnyTool) -> bool:
+    """Whether what the tool does can't be taken back."""
+    return not (tool.is_reversible or tool.read_only)
+
+
 def class_of(tool: AnyTool) -> ToolClass:
     """The class of a tool; one that is retried until it succeeds is retriable, undo or not."""
     if tool.read_only:

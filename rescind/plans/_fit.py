@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pydantic_core import to_json
 
 from rescind._catalogue import AnyTool
+from rescind.plans._entry import is_final
 from rescind.plans._graph import Graph, bits, numbers
 from rescind.plans._plan import Arguments, Step
 from rescind.plans._problem import Fault, Path, Problem, problem
@@ -55,7 +56,7 @@ def _tried(step: Step, tools: Mapping[str, AnyTool]) -> list[tuple[Path, AnyTool
 def _nature(tried: Sequence[tuple[Path, AnyTool, Arguments]]) -> Nature:
     """What a step is, by the worst of what it may do; one with no known tool can be undone and may fail."""
     return Nature(
-        is_final=any(_is_final(tool) for _, tool, _ in tried),
+        is_final=any(is_final(tool) for _, tool, _ in tried),
         may_fail=not tried or not tried[0][1].retriable,
     )
 
@@ -66,10 +67,6 @@ def _writes(tool: AnyTool) -> bool:
 
 def _is_undoable(tool: AnyTool) -> bool:
     return tool.is_reversible
-
-
-def _is_final(tool: AnyTool) -> bool:
-    return not (tool.is_reversible or tool.read_only)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +102,7 @@ class _Together:
     def meetings(self, made: Sequence[Sequence[int]]) -> Iterator[Problem]:
         """Steps that act on one thing in no order, or in one that takes an undo away."""
         meet, undoable, earlier = Meetings(self._acting(_writes)), Meetings(self._acting(_is_undoable)), 0
-        for_good = self._acting(_is_final)
+        for_good = self._acting(is_final)
         for each in made:
             beside = bits(each)
             for step in each:

@@ -11,7 +11,7 @@ from pydantic_core import to_json
 from rescind._catalogue import AnyTool, activity_names
 from rescind.approvals import approvals_for
 from rescind.plans._check import Checked
-from rescind.plans._entry import GradeOf, ProvenGrade, ToolClass, class_of, unverified
+from rescind.plans._entry import GradeOf, ProvenGrade, ToolClass, class_of, is_final, unverified
 from rescind.plans._needs import needed
 from rescind.plans._plan import Arguments, Retry, Skip, Step
 
@@ -162,7 +162,7 @@ class _DryRun:
 
     def _left(self, name: str) -> Iterable[Left]:
         tool = self._tools[self._by_id[name].tool]
-        if not (tool.is_reversible or tool.read_only):
+        if is_final(tool):
             yield Left(step=name, why=f"{tool.name} can't be undone; a person has to deal with it")
         elif tool.is_reversible and self._grade_of(tool.name) is ProvenGrade.RESIDUE:
             yield Left(step=name, why=f"the undo of {tool.name} leaves something")
