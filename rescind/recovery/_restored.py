@@ -61,7 +61,8 @@ async def _called(client: Client, since: datetime) -> AsyncIterator[Called]:
     time = since.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     query = f"ExecutionStatus = 'Running' or (ExecutionStatus != 'Completed' and CloseTime >= '{time}')"
     async for run in client.list_workflows(query):
-        for called in await called_for(client, run.id, run.run_id):
-            running = run.status is WorkflowExecutionStatus.RUNNING
-            if running or (await owner_of(client, called.order.saga)).fate is not Fate.COMPLETED:
+        steps = await called_for(client, run.id, run.run_id)  # all of one saga, as a workflow has no other
+        running = run.status is WorkflowExecutionStatus.RUNNING
+        if running or (steps and (await owner_of(client, steps[0].order.saga)).fate is not Fate.COMPLETED):
+            for called in steps:
                 yield called
