@@ -2,10 +2,12 @@
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from itertools import count
+from typing import cast
 
 import pytest
 
 from rescind.ledger import EffectAddress, Ledger, install
+from tests.rescind.ledger.fuzz.rules import Rule, ledger_without
 from tests.rescind.ledger.postgres import Server
 
 _numbers = count()
@@ -29,6 +31,15 @@ async def ledger(server: Server, admin_dsn: str) -> AsyncIterator[Ledger]:
     assert admin_dsn
     async with Ledger(server.dsn("ledger", "worker"), connections=16) as opened:
         yield opened
+
+
+@pytest.fixture
+async def broken(server: Server, admin_dsn: str, request: pytest.FixtureRequest) -> AsyncIterator[Ledger]:
+    """A ledger without one rule, of those that the module lists as RULES."""
+    assert admin_dsn
+    rules = cast("dict[str, Rule]", request.module.RULES)
+    async with ledger_without(server, rules[request.param]) as ledger:
+        yield ledger
 
 
 @pytest.fixture

@@ -2,14 +2,12 @@
 
 import logging
 import os
-from collections.abc import AsyncIterator
 
 import pytest
 
 from rescind.ledger import Ledger
 from tests.rescind.ledger.fuzz.gates import fuzz_gates
-from tests.rescind.ledger.fuzz.rules import Rule, ledger_without
-from tests.rescind.ledger.postgres import Server
+from tests.rescind.ledger.fuzz.rules import Rule
 
 SAGAS = int(os.environ.get("RESCIND_FUZZ_SAGAS", "120"))
 SEED = int(os.environ.get("RESCIND_FUZZ_SEED", "1"))
@@ -61,14 +59,6 @@ async def test_random_interleavings_at_a_gate(ledger: Ledger) -> None:
     logging.getLogger(__name__).info("%s", dict(sorted(findings.ended.items())))
     assert findings.bad == []
     assert MUST_HAPPEN - set(findings.ended) == set()
-
-
-@pytest.fixture
-async def broken(server: Server, admin_dsn: str, request: pytest.FixtureRequest) -> AsyncIterator[Ledger]:
-    """A ledger without one rule."""
-    assert admin_dsn
-    async with ledger_without(server, RULES[request.param]) as ledger:
-        yield ledger
 
 
 @pytest.mark.timeout(180)

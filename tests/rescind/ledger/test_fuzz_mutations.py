@@ -1,14 +1,12 @@
 """The fuzzer finds each rule of the protocol that is taken out; all of them in a long run, else the first five."""
 
 import os
-from collections.abc import AsyncIterator
 
 import pytest
 
 from rescind.ledger import Ledger
 from tests.rescind.ledger.fuzz.check import fuzz
-from tests.rescind.ledger.fuzz.rules import Rule, ledger_without
-from tests.rescind.ledger.postgres import Server
+from tests.rescind.ledger.fuzz.rules import Rule
 
 RULES: dict[str, Rule] = {
     "a refusal after an unproven attempt is taken as absent": (
@@ -52,13 +50,6 @@ RULES: dict[str, Rule] = {
 
 
 LONG = int(os.environ.get("RESCIND_FUZZ_SAGAS", "0")) >= 1000
-
-
-@pytest.fixture
-async def broken(server: Server, admin_dsn: str, request: pytest.FixtureRequest) -> AsyncIterator[Ledger]:
-    assert admin_dsn
-    async with ledger_without(server, RULES[request.param]) as ledger:
-        yield ledger
 
 
 @pytest.mark.timeout(180)
