@@ -22,10 +22,8 @@ async def seal(stack: Stack) -> Ending | BaseException:
     stack.closed = True
     try:
         await _schedule.seal(order, f"done: {len(keys)} steps stand")
-    except (
-        ActivityError,
-        ApplicationError,
-    ) as error:  # a local activity's failure comes without the first around it
+    # A local activity's failure comes without an ActivityError around it.
+    except (ActivityError, ApplicationError) as error:
         if type_of_failure(error) == TAKEN_OVER:
             raise SagaTakenOver(deepest(error)) from error
         return error
