@@ -24,15 +24,22 @@ class AlreadyRunningError(StandInError):
 class StandInFailedError(StandInError):
     """One of the servers did not come up; those that did have been stopped again."""
 
-    def __init__(self, name: str, why: str, log: Path) -> None:
+    def __init__(self, name: str, why: str, log: Path, *, ended: bool = True) -> None:
         self.name = name
         self.log = log
-        lines = log.read_text(errors="replace").splitlines()[-12:] if log.exists() else []
-        said = "".join(f"\n    {line}" for line in lines)
+        self.ended = ended
+        lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+        said = "".join(f"\n    {line}" for line in _telling(lines))
         super().__init__(
             f"The stand-in {name!r} did not start: {why}. All stand-ins are stopped, their data is kept. "
             f"Its last lines in {log} are:{said or ' (nothing)'}"
         )
+
+
+def _telling(lines: list[str]) -> list[str]:
+    """The last twelve; a Go program's from its panic on, since what follows that is a long trace."""
+    panics = [place for place, line in enumerate(lines) if line.startswith(("panic:", "fatal error:"))]
+    return lines[panics[-1] :][:12] if panics else lines[-12:]
 
 
 class NotLoopbackError(StandInError):

@@ -2,13 +2,16 @@
 
 import contextlib
 import json
+import random
 import socket
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 import psutil
 
 LOOPBACK = "127.0.0.1"
+OURS = range(10_000, 32_768)
+"""Below those that Linux and others give to outgoing connections, so that none of these takes ours meanwhile."""
 
 
 def is_free(port: int) -> bool:
@@ -46,21 +49,18 @@ def choose(names: Iterable[str], memory: Path, wanted: dict[str, int]) -> dict[s
     """
     had = remembered(memory)
     chosen: dict[str, int] = {}
-    with contextlib.ExitStack() as held:
-        for name in names:
-            tries = (wanted.get(name, 0), had.get(name, 0))
-            port = next((p for p in tries if p and p not in chosen.values() and is_free(p)), None)
-            chosen[name] = port or any_free(held)
+    for name in names:
+        tries = (wanted.get(name, 0), had.get(name, 0))
+        port = next((p for p in tries if p and p not in chosen.values() and is_free(p)), None)
+        chosen[name] = port or any_free(chosen.values())
     memory.write_text(json.dumps(chosen, indent=2) + "\n")
     return chosen
 
 
-def any_free(held: contextlib.ExitStack) -> int:
-    """A port that nobody has; it stays bound until `held` closes, so that it is not given out twice."""
-    probe = held.enter_context(socket.socket(socket.AF_INET, socket.SOCK_STREAM))
-    probe.bind((LOOPBACK, 0))
-    port: int = probe.getsockname()[1]
-    return port
+def any_free(given: Collection[int] = ()) -> int:
+    """A port that nobody has now and that is not `given` away; by chance, so that two who ask hardly meet."""
+    by_chance = random.sample(OURS, len(OURS))
+    return next(port for port in by_chance if port not in given and is_free(port))
 
 
 def remembered(memory: Path) -> dict[str, int]:

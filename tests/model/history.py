@@ -54,7 +54,8 @@ class Histories:
             rows: All effects of the saga.
             committed: Whether the last run has completed: then exactly what it has done stands.
             taken_over: Whether others have undone it, too.
-            lossy: Whether the database was killed: it may have lost the last reports, and then nobody can tell.
+            lossy: Whether the database was killed: it may have lost the last reports, and then nobody can tell, or a
+                person has told the result in short.
         """
         by_key = {row.key: row for row in rows}
         for key, row in by_key.items():
@@ -65,7 +66,7 @@ class Histories:
                 yield f"{key} is undone as {row.restoration}, and by its history as {restored}"
         for key, answer in self.applied.items():
             found = by_key.get(key)
-            if not (lossy and found and found.state in _NOBODY_CAN_TELL and found.result is None):
+            if not (lossy and found and _report_was_lost(answer, found)):
                 yield from _answered(key, answer, found)
         standing = {key for key, row in by_key.items() if row.state is RecordState.APPLIED}
         if committed:
@@ -76,6 +77,15 @@ class Histories:
     def _alien(self, by_key: dict[str, EffectView]) -> set[str]:
         standing = {key for key, row in by_key.items() if row.state is RecordState.APPLIED and row.changed}
         return standing - self.applied.keys()
+
+
+def _report_was_lost(answer: Any, row: EffectView) -> bool:
+    if row.result is None:
+        return row.state in _NOBODY_CAN_TELL
+    if not isinstance(row.result, dict):
+        return False
+    full: dict[str, Any] = answer["result"]
+    return {**full, **row.result} == full
 
 
 def _answered(key: str, answer: Any, row: EffectView | None) -> Iterator[str]:

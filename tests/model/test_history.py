@@ -63,3 +63,22 @@ def test_what_nobody_has_asked_for() -> None:
         f"{KEY} is undone as None, and by its history as {EXACT}",
         f"{KEY} has the result {{'name': 's1'}}, and its history {RESULT}",
     ]
+
+
+@pytest.mark.parametrize(
+    ("result", "lossy", "agrees"),
+    [
+        ({"name": "s0"}, True, True),
+        ({"name": "s0"}, False, False),
+        ({"name": "s1"}, True, False),
+        ({"name": "s0", "note": "", "more": 1}, True, False),
+    ],
+)
+def test_what_a_person_told(result: JsonValue, lossy: bool, agrees: bool) -> None:
+    """Where a report may be lost, a person may have told the result in short, but not another one."""
+    found = Histories()
+    long: JsonValue = {"name": "s0", "note": ""}
+    for each in (ASKED, ("make_thing#1", ORDER, {"state": "applied", "result": long, "changed": True})):
+        found.add(each)
+    on_record = replace(row(RecordState.APPLIED), key=KEY, request=REQUEST, result=result)
+    assert (not list(found.wrong([on_record], committed=True, taken_over=False, lossy=lossy))) == agrees

@@ -1,7 +1,6 @@
 """The sandbox's three servers, in processes of their own or in one, on a database of their own."""
 
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -18,7 +17,7 @@ import pytest
 import stripe
 from psycopg import sql
 
-from embedded.ports import answers
+from embedded.ports import answers, any_free
 
 ROOT = Path(__file__).parents[3]
 LIMIT = 90.0  # seconds for a start on a busy machine
@@ -40,19 +39,12 @@ def database(admin_dsn: str) -> Generator[str]:
             connection.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(name)))
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
-
-
 @dataclass
 class Servers:
     """What runs on one database; a server that is started again has its old port."""
 
     dsn: str
-    ports: dict[str, int] = field(default_factory=lambda: {name: free_port() for name in NAMES})
+    ports: dict[str, int] = field(default_factory=lambda: {name: any_free() for name in NAMES})
     processes: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict[str, subprocess.Popen[bytes]])
 
     def start(self) -> None:

@@ -5,9 +5,10 @@ import socket
 import subprocess
 import sys
 
+from embedded.ports import any_free
 from embedded.sandbox.wire import NOT_SERVED
 from tests.embedded.sandbox.cases import booked, new, order, send_mail
-from tests.embedded.sandbox.servers import AS_STRIPE_DOES, ROOT, Asking, Servers, asking, database, free_port
+from tests.embedded.sandbox.servers import AS_STRIPE_DOES, ROOT, Asking, Servers, asking, database
 
 pytestmark = AS_STRIPE_DOES
 
@@ -52,7 +53,7 @@ def test_a_port_that_is_taken(stack_environment: dict[str, str]) -> None:
         holder.listen()
         taken = str(holder.getsockname()[1])
         done = subprocess.run(
-            [sys.executable, "-m", "embedded", "sandbox", "--port", str(free_port()), "--stripe-port", taken],
+            [sys.executable, "-m", "embedded", "sandbox", "--port", str(any_free()), "--stripe-port", taken],
             env={**os.environ, "RESCIND_SANDBOX_DSN": dsn},
             cwd=ROOT,
             capture_output=True,

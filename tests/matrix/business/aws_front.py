@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator
-from contextlib import ExitStack, asynccontextmanager
+from contextlib import asynccontextmanager
 from math import ceil
 
 import httpx
@@ -36,8 +36,7 @@ async def fronts(upstream: str, stack: dict[str, str]) -> AsyncGenerator[dict[st
     """The environment of a worker whose requests to S3 and to EC2 meet what is planned at the sandbox."""
     storage = Storage(_sandbox_dsn(stack))
     stopped = asyncio.Event()
-    with ExitStack() as held:
-        s3, ec2 = any_free(held), any_free(held)
+    s3, ec2 = any_free(), any_free()
     async with storage, httpx.AsyncClient(base_url=upstream, trust_env=False, timeout=30) as client:
         app, plans = _application(client), Plans(storage)
         gates = {

@@ -14,11 +14,12 @@ def unattended(stack_environment: dict[str, str], ledger_dsn: str) -> Program:
     return Program(stack_environment | {"RESCIND_LEDGER_DSN": ledger_dsn}, f"toy-{uuid.uuid4()}")
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def program(unattended: Program) -> Iterator[Program]:
-    """The program with a worker, in whose world `refused` is refused and `theirs` is somebody else's by now.
+    """The program with a worker and a world for the tests of one file.
 
-    Of each `theirs-N` as well, and the answer to each `doubtful-N` is lost.
+    In it `refused` is refused, `theirs` is somebody else's by now, and each `theirs-N` as well; the answer to each
+    `doubtful-N` is lost.
     """
     attended = Program(unattended.environment, f"toy-{uuid.uuid4()}")
     plan = {

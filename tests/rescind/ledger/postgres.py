@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 from importlib.util import find_spec
@@ -11,6 +10,8 @@ from types import TracebackType
 from typing import Self
 
 import psycopg
+
+from embedded.ports import any_free
 
 
 class Server:
@@ -30,7 +31,7 @@ class Server:
         self._data = self._home / "data"
         # PostgreSQL refuses to run as root.
         self._user = "nobody" if os.geteuid() == 0 else None
-        self.port = _free_port()
+        self.port = any_free()
 
     def __enter__(self) -> Self:
         if self._user:
@@ -82,10 +83,3 @@ class Server:
             stdout=subprocess.DEVNULL,
             stdin=subprocess.DEVNULL,
         )
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port

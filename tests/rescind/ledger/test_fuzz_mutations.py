@@ -52,11 +52,14 @@ RULES: dict[str, Rule] = {
 LONG = int(os.environ.get("RESCIND_FUZZ_SAGAS", "0")) >= 1000
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(600)
 @pytest.mark.parametrize("broken", list(RULES)[: None if LONG else 5], indirect=True)
 async def test_rule_that_is_taken_out(broken: Ledger) -> None:
-    """Within a few hundred sagas one is reported clean while an effect stands, or happens twice unseen."""
-    for seed in range(20):
+    """Within a few hundred sagas one is reported clean while an effect stands, or happens twice unseen.
+
+    On a machine that is busy fewer attempts overlap, so that it may take some thousand.
+    """
+    for seed in range(60):
         findings = await fuzz(broken, seed=seed, sagas=60, deadlines_kept=seed % 2 == 0, stop_at_first=True)
         if findings.bad:
             return
