@@ -8,7 +8,7 @@ from rescind import Outcome, SagaReport
 from tests.rescind.cli.program import Program
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def undone(program: Program) -> str:
     """A saga that was undone."""
     assert program.make("kept", "refused", workflow_id="toy-undone").code == 1

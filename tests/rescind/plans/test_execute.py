@@ -26,7 +26,10 @@ async def test_a_plan_to_its_success(plans: Plans) -> None:
     assert plans.world.log[0] == "make a"
     assert plans.world.log[-1] == "tell about a-b"
     assert set(plans.world.things) == {"a", "a-b", "about a-b"}
-    assert done.steps["count"].result == {"changed": False, "name": "1", "note": ""}
+    counted = done.steps["count"].result
+    assert counted in [
+        {"changed": False, "name": name, "note": ""} for name in ("1", "2")
+    ]  # b runs beside it
     assert [step.became.value for step in done.steps.values()] == ["done"] * 4
 
 
