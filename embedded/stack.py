@@ -192,10 +192,12 @@ class Stack:
     def _launch_and_wait(self, program: Program) -> None:
         for tries_left in reversed(range(STARTS)):
             try:
-                return self._launch_once(program)
+                self._launch_once(program)
             except StandInFailedError as failed:
                 if not (failed.ended and tries_left) or self._given_up.is_set():
                     raise
+            else:
+                return
 
     def _launch_once(self, program: Program) -> None:
         leashed = launch(program, self.directory / "log" / f"{program.name}.log")
