@@ -57,13 +57,17 @@ class Session:
 
     @classmethod
     async def opened(cls, dsn: str) -> Self:
-        """Connect.
+        """Connect; on a failure and on a cancellation no connection is left.
 
         Raises:
             psycopg.OperationalError: The server does not answer, or refuses.
         """
         connection = await Connection.connect(dsn, autocommit=True, **_NETWORK)
-        await connection.execute(_SETTINGS, prepare=False)
+        try:
+            await connection.execute(_SETTINGS, prepare=False)
+        except BaseException:
+            await connection.close()
+            raise
         return cls(connection)
 
     @property

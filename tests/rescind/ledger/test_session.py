@@ -1,6 +1,7 @@
 """One connection and its statements: large ones, refused ones, cancelled ones."""
 
 import asyncio
+import gc
 from collections.abc import Callable
 
 import psycopg
@@ -8,6 +9,7 @@ import pytest
 
 from rescind._states import Outcome
 from rescind.ledger import EffectAddress, EffectFenced, Go, Ledger, LedgerError, LedgerUnavailable
+from rescind.ledger._session import Session
 from tests.rescind.ledger.postgres import Server
 from tests.rescind.ledger.steps import begin, go
 
@@ -91,3 +93,41 @@ async def test_no_connection_within_the_time(one_connection: Ledger, admin_dsn: 
             blocker.rollback()
             await waiting
     assert refused.value.ran is False
+
+
+async def troubled_way(server: Server, words: bytes, *, ends: bool) -> asyncio.Server:
+    """A way to the server that ends, or holds back for two seconds, when a client sends these words."""
+
+    async def pass_on(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        back, out = await asyncio.open_connection("127.0.0.1", server.port)
+        answers = asyncio.ensure_future(copy(back, writer))
+        while sent := await reader.read(65536):
+            if words in sent:
+                if ends:
+                    break
+                await asyncio.sleep(2)
+            out.write(sent)
+        answers.cancel()
+        for each in (out, writer):
+            each.transport.abort()
+
+    return await asyncio.start_server(pass_on, "127.0.0.1")
+
+
+async def copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while data := await reader.read(65536):
+        writer.write(data)
+
+
+@pytest.mark.parametrize("ends", [True, False])
+async def test_connection_that_is_given_up_while_it_is_set_up(
+    server: Server, admin_dsn: str, ends: bool
+) -> None:
+    """Nothing of it is left: an open connection that is forgotten warns, and a warning fails the test."""
+    assert admin_dsn
+    async with await troubled_way(server, b"statement_timeout", ends=ends) as way:
+        port = way.sockets[0].getsockname()[1]
+        with pytest.raises(psycopg.OperationalError if ends else TimeoutError):
+            async with asyncio.timeout(1):
+                await Session.opened(f"postgresql://worker@127.0.0.1:{port}/ledger")
+        gc.collect()
