@@ -63,6 +63,15 @@ def checked_call(tool: AnyTool, order: ForwardOrder) -> Call[Any]:
         raise contract_broken(message, state=None) from None
 
 
+def misfit(tool: AnyTool, result: JsonValue) -> str | None:
+    """Why a result on record can't be given to the workflow as the tool's, if it can't."""
+    try:
+        tool.result_type.model_validate_json(to_json(result))
+    except ValidationError as error:
+        return f"answered something that is not its result: {error}"
+    return None
+
+
 class _Forward:
     """One attempt of one step."""
 
@@ -150,17 +159,14 @@ class _Forward:
         plain: JsonValue = to_jsonable_python(result, fallback=repr)
         changed = not isinstance(result, Result) or result.changed
         await self._finish(Outcome.APPLIED, result=plain, changed=changed, found=recovered)
-        try:
-            self.tool.result_type.model_validate_json(to_json(plain))
-        except ValidationError as error:
-            raise contract_broken(
-                f"{self.tool.name} has acted and answered something that is not its result; the effect is on "
-                f"record and is undone or handed to a person: {error}",
-                state=RecordState.APPLIED,
-            ) from None
         return self._answer(plain, changed=changed, recovered=recovered)
 
     def _answer(self, result: JsonValue, *, changed: bool = True, recovered: bool = False) -> StepAnswer:
+        if why := misfit(self.tool, result):
+            raise contract_broken(
+                f"{self.tool.name} has acted and {why}; the effect is on record and is undone or handed to a person",
+                state=RecordState.APPLIED,
+            )
         if len(to_json(result)) > PAYLOAD_LIMIT:
             raise too_large(self.tool.name)
         changed = changed and says_changed(result)

@@ -16,7 +16,7 @@ from rescind._bench import Bench, Found, deadline, undisturbed
 from rescind._calls import Absent, Applied, Call, Unknown
 from rescind._catalogue import AnyTool, activity_names
 from rescind._failures import in_flight, lookup_failed
-from rescind._forward import call_of
+from rescind._forward import call_of, misfit
 from rescind._keys import provider_key
 from rescind._states import RecordState
 from rescind._wire import PAYLOAD_LIMIT, EffectOrder, StepAnswer, says_changed
@@ -86,8 +86,9 @@ async def _settle(tool: AnyTool, bench: Bench, order: EffectOrder) -> StepAnswer
     settled = await bench.ledger.settle(bench.address(order), verdict, result=result, note=why)
     if isinstance(settled, Wait):
         raise in_flight(settled.wait)
-    recovered = settled is RecordState.APPLIED
-    return _answer(settled, None if _is_partial(found) else result, recovered=recovered, why=why)
+    if settled is not RecordState.APPLIED or _is_partial(found):
+        return _answer(settled, None, recovered=settled is RecordState.APPLIED, why=why)
+    return _taken_effect(tool, result, recovered=True)
 
 
 async def _known(tool: AnyTool, bench: Bench, order: EffectOrder, fenced: Fenced, ends: float) -> StepAnswer:
@@ -99,7 +100,15 @@ async def _known(tool: AnyTool, bench: Bench, order: EffectOrder, fenced: Fenced
         found = await _ask(tool, bench, order, fenced, ends)
         if _is_partial(found):
             return _answer(fenced.state, None, recovered=True, why=_PARTIAL)
+    if fenced.state is RecordState.APPLIED:
+        return _taken_effect(tool, fenced.result, recovered=False)
     return _answer(fenced.state, fenced.result, recovered=False)
+
+
+def _taken_effect(tool: AnyTool, result: JsonValue, *, recovered: bool) -> StepAnswer:
+    """The answer for a step that stands; it has failed without a result that can be taken for the tool's."""
+    why = None if result is None else misfit(tool, result)
+    return _answer(RecordState.APPLIED, None if why else result, recovered=recovered, why=why)
 
 
 async def _ask(tool: AnyTool, bench: Bench, order: EffectOrder, fenced: Fenced, ends: float) -> Found:
