@@ -10,6 +10,8 @@ from rescind._states import STANDING, RecordState, SagaState
 from rescind.ledger import EffectView, SagaView
 
 _PEOPLE = (RecordState.STUCK, RecordState.IN_DOUBT)
+_SHORT = 40
+"""Characters of a request's field that is said in a step's words."""
 
 
 def inner(saga: str) -> str:
@@ -109,9 +111,10 @@ def _restoration(plain: JsonValue) -> Restoration | None:
 def in_words(tool: str, request: JsonValue) -> str:
     """A step in words: its tool, and the short fields of its request."""
     fields: dict[str, Any] = cast("dict[str, Any]", request) if isinstance(request, dict) else {}
-    words = (
-        f"{name}={value}"
-        for name, value in fields.items()
-        if isinstance(value, str | int) and len(str(value)) <= 40
-    )
+    words = (f"{name}={value}" for name, value in fields.items() if is_short(value))
     return " ".join((tool, *words))
+
+
+def is_short(value: JsonValue) -> bool:
+    """Whether a request's field is said in the step's words."""
+    return isinstance(value, str | int) and len(str(value)) <= _SHORT

@@ -37,6 +37,7 @@ from rescind._unwind import raise_outcome, unwind, unwind_child
 from rescind._wire import ForwardOrder
 from rescind._workflow import raise_if_evicted, undisturbed
 from rescind.approvals._gates import Gates
+from rescind.approvals._words import approvals_for
 
 QUERY = "rescind_report"
 """The query that answers with the saga's report so far, while a worker lives."""
@@ -143,7 +144,7 @@ class Saga:
             return tool.result_type.model_validate_json(to_json(answer.result))
         asked = ask or not (tool.is_reversible or tool.name in self._approved)
         if asked:
-            self._gates.refuse_deaf(tool)
+            self._gates.refuse_deaf(tool.name)
         if not tool.is_reversible:
             raise_if_cancelled()
         record = self._stack.push(
@@ -152,7 +153,7 @@ class Saga:
         approval = None if tool.is_reversible or asked else "pre-approved in the workflow's input"
         with self._stack.running(record):
             if asked:
-                await self._gates.wait(tool, record)
+                await self._gates.wait(record, risk=tool.risk, people=approvals_for(tool) or 1)
                 raise_if_cancelled()
             await take_effect(self._stack, tool, record, approval=approval, asked=asked)
         raise_if_cancelled()

@@ -11,7 +11,6 @@ from temporalio import workflow
 from temporalio.exceptions import ActivityError, ApplicationError, is_cancelled_exception
 
 from rescind import _schedule
-from rescind._catalogue import AnyTool
 from rescind._errors import SagaRefused, SagaTakenOver, StepFailed
 from rescind._failures import TAKEN_OVER
 from rescind._keys import approval_digest
@@ -19,10 +18,11 @@ from rescind._record import Record, Waiting
 from rescind._stack import Stack
 from rescind._states import RecordState
 from rescind._steps import raise_if_cancelled
+from rescind._tool import Risk
 from rescind._workflow import deepest, raise_if_evicted, type_of_failure
 from rescind.approvals._attribute import APPROVAL, WAITS_FOR
 from rescind.approvals._orders import ASK, DECIDE, LOOK, AskOrder, DecideOrder, Standing
-from rescind.approvals._words import NOT_APPROVED, Verdict, approvals_for, heard, not_taken, waited_for
+from rescind.approvals._words import NOT_APPROVED, Opinion, Verdict, heard, not_taken, waited_for
 from rescind.ledger import GateState
 
 _OVERDUE = timedelta(milliseconds=50)
@@ -53,15 +53,21 @@ class Gates:
         workflow.set_update_handler(Verdict.APPROVE, self._approve, validator=self._refuse_approve)
         workflow.set_update_handler(Verdict.REJECT, self._reject, validator=self._refuse_reject)
 
-    async def wait(self, tool: AnyTool, record: Record) -> None:
+    async def wait(self, record: Record, *, risk: Risk, people: int, asked_by: Opinion | None = None) -> None:
         """Return when people have approved the step; until then nothing of it is begun.
+
+        Args:
+            record: The step.
+            risk: Its tool's.
+            people: How many different people have to approve it.
+            asked_by: Whoever wants it done, as the first of them.
 
         Raises:
             StepFailed: It was rejected, or nobody has approved it in time; the record is absent.
             SagaTakenOver: The ledger says that this run may not go on.
             asyncio.CancelledError: The step was cancelled; the record is absent.
         """
-        task = asyncio.ensure_future(self._answered(tool, record))
+        task = asyncio.ensure_future(self._answered(record, risk, people, asked_by))
         try:
             answer = await self._stack.in_flight.answer(record.step, task)
         except ActivityError as error:
@@ -82,18 +88,21 @@ class Gates:
         self._leave(record, str(answer.why))
         _fail(record, ApplicationError(str(answer.why), type=NOT_APPROVED, non_retryable=True))
 
-    async def _answered(self, tool: AnyTool, record: Record) -> Standing:
+    async def _answered(self, record: Record, risk: Risk, people: int, asked_by: Opinion | None) -> Standing:
         order = AskOrder(
             **self._stack.order(record).model_dump(),
             request=record.request,
-            people=approvals_for(tool) or 1,
+            people=people,
             seconds=self._within.total_seconds(),
         )
         answer = await self._ask_ledger(ASK, order, "ask", f"ask people to approve: {record.summary}")
+        if asked_by and not answer.given and answer.state is GateState.WAITING:
+            digest = approval_digest(record.tool, record.request, order.key)
+            answer = await self._decided(record, digest, Verdict.APPROVE, asked_by, workflow.info().run_id)
         looks = 0
         while answer.state is GateState.WAITING:
             raise_if_cancelled()
-            self._show(tool, record, order, answer)
+            self._show(record, risk, order, answer)
             if await self._word_on(record.step, timedelta(seconds=answer.left) + _OVERDUE):
                 answer = self._open[record.step]
                 continue
@@ -106,13 +115,13 @@ class Gates:
     def _ask_ledger(self, name: str, order: AskOrder, what: str, words: str) -> asyncio.Task[Standing]:
         return _schedule.to_ledger(name, order, Standing, f"{order.step}/{what}", words, queue=None)
 
-    def _show(self, tool: AnyTool, record: Record, order: AskOrder, answer: Standing) -> None:
+    def _show(self, record: Record, risk: Risk, order: AskOrder, answer: Standing) -> None:
         if not self._open:
             workflow.upsert_search_attributes([WAITS_FOR.value_set(APPROVAL)])
         self._open[record.step] = answer
         record.waits = Waiting(
-            digest=approval_digest(tool.name, record.request, order.key),
-            risk=tool.risk.value,
+            digest=approval_digest(record.tool, record.request, order.key),
+            risk=risk.value,
             people=order.people,
             given=answer.given,
             until=workflow.now() + timedelta(seconds=answer.left),
@@ -137,7 +146,7 @@ class Gates:
         else:
             self._stack.turn(record, RecordState.ABSENT, error=error)
 
-    def refuse_deaf(self, tool: AnyTool) -> None:
+    def refuse_deaf(self, tool: str) -> None:
         """Refuse a step that would wait for ever.
 
         Raises:
@@ -145,7 +154,7 @@ class Gates:
         """
         if not self._listens:
             raise SagaRefused(
-                f"{tool.name} has to wait for people, and nobody can approve it: the workflow has an Update handler "
+                f"{tool} has to wait for people, and nobody can approve it: the workflow has an Update handler "
                 "of its own named approve or reject. Nothing was done. Give that another name, or name the tool among "
                 "the approved ones"
             )
@@ -172,27 +181,29 @@ class Gates:
         step = waited_for(opinion, waiting)
         record = next(each for each in self._stack.records if each.step == step)
         info = workflow.current_update_info()
-        self._words += 1
-        answer = await _schedule.to_ledger(
-            DECIDE,
-            DecideOrder(
-                **self._stack.order(record).model_dump(),
-                digest=waiting[step].digest,
-                verdict=verdict,
-                who=opinion.who,
-                note=opinion.note,
-                word=info.id if info else "",
-            ),
-            Standing,
-            f"{step}/word-{self._words}",
-            f"{verdict} by {opinion.who}: {record.summary}",
-            queue=None,
-        )
+        answer = await self._decided(record, waiting[step].digest, verdict, opinion, info.id if info else "")
         if answer.refused:
             raise not_taken(answer.refused)
         if step in self._open:
             self._open[step] = answer
         return _said(step, waiting[step].people, answer)
+
+    def _decided(
+        self, record: Record, digest: str, verdict: Verdict, opinion: Opinion, word: str
+    ) -> asyncio.Task[Standing]:
+        self._words += 1
+        order = DecideOrder(
+            **self._stack.order(record).model_dump(),
+            digest=digest,
+            verdict=verdict,
+            who=opinion.who,
+            note=opinion.note,
+            word=word,
+        )
+        words = f"{verdict} by {opinion.who}: {record.summary}"
+        return _schedule.to_ledger(
+            DECIDE, order, Standing, f"{record.step}/word-{self._words}", words, queue=None
+        )
 
 
 def _said(step: str, people: int, answer: Standing) -> str:

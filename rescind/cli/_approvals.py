@@ -7,6 +7,7 @@ from typing import Annotated, Any, cast
 
 import typer
 from pydantic import JsonValue
+from pydantic_core import to_json
 from rich.console import Console
 from rich.text import Text
 from temporalio.client import WorkflowUpdateFailedError, WorkflowUpdateRPCTimeoutOrCancelledError
@@ -14,7 +15,7 @@ from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError, RPCStatusCode
 
 from rescind._details import in_people
-from rescind._recorded import in_words, inner, workflow_of
+from rescind._recorded import in_words, inner, is_short, workflow_of
 from rescind._visible import visible
 from rescind._workflow import deepest
 from rescind.approvals import Verdict
@@ -87,21 +88,26 @@ def _lines(gate: OpenGate) -> list[str]:
     by = ", ".join(f"{each.who} ({each.note})" if each.note else each.who for each in gate.given)
     return [
         in_words(_tool(gate), _shown(gate)["request"]),
-        *_long_texts(_shown(gate)["request"]),
+        *_unsaid(_shown(gate)["request"]),
         f"waits since {since}, until {until}; approved by {by or 'nobody'}, it takes {in_people(gate.people)}",
         f"approve {_workflow(gate)} --step {_step(gate)}, or reject",
     ]
 
 
-def _long_texts(request: JsonValue) -> list[str]:
-    """The request's texts of several lines, whole: nobody approves what he can't see."""
-    fields = request.items() if isinstance(request, dict) else ()
-    long = [(name, text) for name, text in fields if isinstance(text, str) and "\n" in text]
+def _unsaid(request: JsonValue) -> list[str]:
+    """What the step's words leave out of its request, whole: nobody approves what he can't see."""
+    fields = request if isinstance(request, dict) else {"request": request}
     return [
         line
-        for name, text in long
-        for line in (f"{name}:", *(f"    {each}" for each in visible(text).splitlines()))
+        for name, value in fields.items()
+        if not is_short(value) or "\n" in str(value)
+        for line in _whole(name, value if isinstance(value, str) else to_json(value).decode())
     ]
+
+
+def _whole(name: str, text: str) -> list[str]:
+    lines = visible(text).splitlines()
+    return [f"{name}: {lines[0]}"] if len(lines) == 1 else [f"{name}:", *(f"    {line}" for line in lines)]
 
 
 def _plain(gate: OpenGate) -> JsonValue:

@@ -36,6 +36,10 @@ def foreseen(preview: Preview, *, part: bool) -> RenderableType:
     parts: list[RenderableType] = [Text(f"Its undo takes back {count}, in this order:", "bold"), table]
     if part and preview.untouched:
         parts.append(Text(f"Left alone: {', '.join(preview.untouched)}.", "dim"))
+    if preview.takes_agreement:
+        parts.append(
+            Text("It waits until a second person agrees: what is critical is undone by nobody alone.", "bold")
+        )
     left = [step for step in preview.steps if step.left]
     if left:
         parts += [Text(""), Text("Would be left in the world:", "bold red")]

@@ -26,8 +26,8 @@ from rescind.cli._ledger import find, opened
 from rescind.cli._server import Server, idle_queues, namespace_id
 from rescind.recovery import UndoSagaOrder, start_undo, undo_id
 from rescind.recovery._fate import owner_of
+from rescind.recovery._orders import NAME, UNDO_REFUSED
 from rescind.recovery._preview import PREVIEW_UNDO, Preview, PreviewOrder
-from rescind.recovery._take_over import UNDO_REFUSED
 
 Connect = Callable[[], Awaitable[Server]]
 _FORESEEN_WITHIN = 150.0  # seconds; the lookups that it asks are given less
@@ -68,7 +68,7 @@ def undo_command(app: typer.Typer, connect: Connect, ledger: Callable[[], str | 
             named=saga,
             step=step,
             why=note,
-            who=who or login(),
+            who=_named(who or login()),
             command=command,
         )
         raise typer.Exit(asyncio.run(undoing.run(dry_run=dry_run)))
@@ -147,11 +147,14 @@ class _Undoing:
         except WorkflowAlreadyStartedError:
             self.console.print(Text("\nAn undo of this saga runs already; it is followed first.", "yellow"))
             handle = server.client.get_workflow_handle(undo_id(order.saga), result_type=SagaReport)
-            code = await follow(server, handle, self.console, again, closing=_closed)
+            code = await self._follow(server, handle, again)
             return None if code is ExitCode.UNDONE else code
         self.console.print(Text(f"\nStarted {handle.id}."), soft_wrap=True)
-        code = await follow(server, handle, self.console, again, closing=_closed)
+        code = await self._follow(server, handle, again)
         return ExitCode.DONE if code is ExitCode.UNDONE else code
+
+    async def _follow(self, server: Server, handle: WorkflowHandle[Any, Any], again: str) -> ExitCode:
+        return await follow(server, handle, self.console, again, closing=_closed, command=self.command)
 
     async def _preview(self, server: Server, order: PreviewOrder) -> Preview:
         try:
@@ -173,6 +176,15 @@ class _Undoing:
             code = ExitCode.BAD_INPUT if _type(error) == "NoSuchStep" else ExitCode.UNREACHABLE
             raise Stopped(f"Not undone: {deepest(error)}. Nothing was touched.", code) from None
         return preview
+
+
+def _named(who: str) -> str:
+    """Who asks for it, as the order takes it."""
+    if who.strip() and len(who) <= NAME:
+        return who
+    raise Stopped(
+        f"--who has to name somebody in {NAME} characters at most. Nothing was touched.", ExitCode.BAD_INPUT
+    )
 
 
 async def _require_workers(server: Server, queue: str | None) -> None:

@@ -1,7 +1,7 @@
--- Approvals of points of no return: asked for, given or refused by people, and used up by begin.
+-- Approvals: of points of no return, used up by begin, and of an undo after the fact, used up by its claim.
 
 create table if not exists gate (
-    key     text collate "C" primary key,                  -- the effect's
+    key     text collate "C" primary key,                  -- the effect's, or an undo's (undo_question)
     saga    text collate "C" not null references saga,
     digest  text        not null,                          -- of tool, request and key: what is approved
     run     text        not null,                          -- the Temporal run that has asked, and may use it
@@ -27,6 +27,16 @@ $$;
 
 create or replace function is_late(this gate) returns boolean language sql volatile as $$
     select this.state in ('waiting', 'granted') and this.until <= clock_timestamp()
+$$;
+
+-- The key of the question whether a saga is undone after the fact: keys have no namespace.
+create or replace function undo_question(saga_id text) returns text language sql immutable as $$
+    select substr(saga_id, strpos(saga_id, '/') + 1) || '/undo'
+$$;
+
+-- Whether this may be asked now: a step's question while the saga is open, an undo's when it is committed.
+create or replace function may_be_asked(this saga, effect_key text) returns boolean language sql immutable as $$
+    select this.state = case effect_key when undo_question(this.id) then 'committed' else 'open' end
 $$;
 
 -- The end of each statement on a gate: the row, and a line with what is new in it.
@@ -61,7 +71,7 @@ declare
     was gate;
     become gate;
 begin
-    if this.state <> 'open' then
+    if not may_be_asked(this, effect_key) then
         return refused('saga_not_open', 'saga', this.state);
     elsif this.owner is null and sibling_in_doubt(saga_id) then
         return refused('sibling_in_doubt', 'saga', this.state);
@@ -76,7 +86,9 @@ begin
     end if;
     become := row(effect_key, saga_id, asked_digest, asking_run, for_people, needed, seconds, clock_timestamp(),
         in_seconds(seconds), '[]'::jsonb, null, 'waiting', was.past || words_on(was));
-    this.owner := asking_run;
+    if this.state = 'open' then
+        this.owner := asking_run;
+    end if;
     return store_gate('ask', entered, this, null, become);
 end $$;
 
@@ -113,7 +125,7 @@ begin
         return refused('approval_changed', 'saga', entered.state);
     elsif word = any (words_on(was)) then
         return gate_answer(was);
-    elsif entered.state <> 'open' then
+    elsif not may_be_asked(entered, effect_key) then
         return refused('saga_not_open', 'saga', entered.state);
     elsif is_late(was) or was.state = 'expired' then
         return refused('approval_expired', 'saga', entered.state);
@@ -163,7 +175,8 @@ create or replace function gates(prefix text, row_limit int) returns jsonb langu
     from (
         select g.saga, g.key, g.digest, g.shown, g.people, g.asked, g.until, g.given
         from gate as g join saga as s on s.id = g.saga
-        where starts_with(g.saga, prefix) and g.state = 'waiting' and g.until > clock_timestamp() and s.state = 'open'
+        where starts_with(g.saga, prefix) and g.state = 'waiting' and g.until > clock_timestamp()
+          and may_be_asked(s, g.key)
         order by g.asked
         limit row_limit
     ) as found

@@ -55,6 +55,7 @@ begin
     else
         this.state := 'unwinding';
     end if;
+    update gate set state = 'used' where key = undo_question(saga_id) and state in ('waiting', 'granted');
     this.epoch := this.epoch + 1;
     this.owner := who;
     perform store('claim', entered, this, null, null, jsonb_build_object('why', why));

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field
+from temporalio.exceptions import ApplicationError
 
 from rescind._counts import Counts
 from rescind._operations_queue import operation_id
@@ -10,6 +11,12 @@ from rescind._record import Record
 
 UNDO_SAGA = "rescind.UndoSaga"
 TAKE_OVER = "rescind.take_over"
+
+UNDO_REFUSED = "UndoRefused"
+"""The type of a failure that says: this is not undone, and nothing was touched."""
+
+NAME = 200
+"""Characters of the name of whoever asks for an undo."""
 
 SHOWN = 1500
 """Steps in a preview at most: some 500 kB, which Temporal carries."""
@@ -24,6 +31,11 @@ def undo_id(saga: str) -> str:
     return operation_id("rescind-undo", saga)
 
 
+def undo_refused(why: str) -> ApplicationError:
+    """An undo that was not begun."""
+    return ApplicationError(f"not undone: {why}. Nothing was touched", type=UNDO_REFUSED, non_retryable=True)
+
+
 class _Order(BaseModel):
     model_config = ConfigDict(frozen=True)
 
@@ -33,7 +45,7 @@ class UndoSagaOrder(_Order):
 
     Attributes:
         saga: Workflow id and first run id, joined by '/'.
-        who: Who asks for it; taken on trust.
+        who: Who asks for it, in 200 characters at most; taken on trust.
         why: For the report and the journal.
         committed: Whether a saga that is committed is undone, too; the sweeper never does that.
         steps: Only these steps; None undoes the whole saga.
@@ -41,10 +53,11 @@ class UndoSagaOrder(_Order):
         epoch: That of the claim, in a run that continues another.
         below: The place in the saga's order at which such a run goes on.
         page: Steps that one run takes back; None leaves it to the worker's setting.
+        agreed: Whether a second person has agreed, where what a critical tool has done is to be taken back.
     """
 
     saga: str
-    who: str
+    who: str = Field(min_length=1, max_length=NAME, pattern=r"\S")
     why: str
     committed: bool = False
     steps: tuple[str, ...] | None = None
@@ -52,17 +65,20 @@ class UndoSagaOrder(_Order):
     epoch: int | None = None
     below: tuple[int, ...] | None = None
     page: int | None = Field(default=None, ge=1)
+    agreed: bool = False
 
 
 class Taken(_Order):
-    """A saga that was taken over.
+    """A saga that was taken over, or what has to be agreed to before.
 
     Attributes:
-        epoch: The claim's; None where nothing had to be claimed, since nothing of the saga stands.
+        epoch: The claim's; None where nothing was claimed, since nothing of the saga stands, or nobody has agreed yet.
         records: Those of the saga's records that are to be taken back by this run, and those that a report lists.
         beyond: How many others there are.
         take_back: The steps that are to be taken back by this run.
         more: Whether there are further ones, for the next run.
+        critical: The steps that a second person has to agree to, in words; nothing was claimed then.
+        seen: The saga's epoch before the claim.
     """
 
     epoch: int | None
@@ -70,3 +86,5 @@ class Taken(_Order):
     beyond: Counts = Counts()
     take_back: list[str]
     more: bool = False
+    critical: list[str] = []
+    seen: int = 0

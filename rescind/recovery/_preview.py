@@ -9,6 +9,7 @@ from temporalio import workflow
 
 from rescind._record import SagaReport
 from rescind._states import RecordState, SagaState
+from rescind._tool import Risk
 
 PREVIEW_UNDO = "rescind.PreviewUndo"
 PREVIEW = "rescind.preview_undo"
@@ -73,6 +74,12 @@ class Preview(BaseModel):
     steps: list[StepPreview] = []
     untouched: list[str] = []
     already: SagaReport | None = None
+
+    @property
+    def takes_agreement(self) -> bool:
+        """Whether it would wait for a second person."""
+        committed = self.state in (SagaState.COMMITTED, SagaState.SEALED)
+        return committed and any(step.risk == Risk.CRITICAL and not step.left for step in self.steps)
 
     @property
     def would_be_clean(self) -> bool:

@@ -16,12 +16,10 @@ from rescind._recorded import in_words
 from rescind._reversal import reversal_of
 from rescind._states import RecordState, SagaState
 from rescind.ledger import EffectOutline, Extent, Refused, SagaOutline, TakenOver
+from rescind.recovery._agreement import critical_steps
 from rescind.recovery._fate import Fate, owner_of
-from rescind.recovery._orders import Taken, UndoSagaOrder, undo_id
+from rescind.recovery._orders import Taken, UndoSagaOrder, undo_id, undo_refused
 from rescind.recovery._windows import over
-
-UNDO_REFUSED = "UndoRefused"
-"""The type of a failure that says: this is not undone, and nothing was touched."""
 
 
 class TakeOver:
@@ -34,6 +32,8 @@ class TakeOver:
     async def run(self) -> Taken:
         """Claim the saga, unless an earlier run of this undo has, and list what is to be taken back.
 
+        Where a second person has to agree first, nothing is claimed.
+
         Raises:
             ApplicationError: Of type `UndoRefused`: nothing was touched. Of type `SagaTakenOver`: somebody else
                 has the saga.
@@ -43,19 +43,32 @@ class TakeOver:
         seen = await self._outline()
         if seen.state is SagaState.CLOSED:
             return self._taken(None, self._records(seen.effects), [], more=False)
+        seen = await self._claimable(seen)
+        if critical := self._to_be_agreed(seen):
+            return Taken(epoch=None, records=[], take_back=[], critical=critical, seen=seen.epoch)
         return self._listed(*await self._claimed(seen))
 
     async def _outline(self) -> SagaOutline:
         outline = await self.bench.ledger.outline(self.saga)
         if outline is None:
-            raise _refused(f"the ledger has no saga {self.order.saga}")
+            raise undo_refused(f"the ledger has no saga {self.order.saga}")
         return outline
 
-    async def _claimed(self, seen: SagaOutline) -> tuple[SagaOutline, int]:
+    async def _claimable(self, seen: SagaOutline) -> SagaOutline:
         if not seen.epoch:  # whoever has claimed it before was this undo, which runs once at a time
             seen = await self._ask_owner(seen)
         if closed_windows := over(self.bench.catalogue, seen, self._asked_for(seen)):
-            raise _refused(f"the time to undo it is over: {'; '.join(closed_windows)}")
+            raise undo_refused(f"the time to undo it is over: {'; '.join(closed_windows)}")
+        return seen
+
+    def _to_be_agreed(self, seen: SagaOutline) -> list[str]:
+        """What is committed and critical; what an undo has begun, and what never was committed, asks nobody."""
+        order = self.order
+        if order.agreed or not order.committed or seen.state is not SagaState.COMMITTED:
+            return []
+        return critical_steps(self.bench.catalogue, self._asked_for(seen))
+
+    async def _claimed(self, seen: SagaOutline) -> tuple[SagaOutline, int]:
         order = self.order
         extent = (
             Extent.PART if order.steps is not None else Extent.WHOLE if order.committed else Extent.UNFINISHED
@@ -68,7 +81,7 @@ class TakeOver:
         except TakenOver as error:
             raise ApplicationError(f"{error}; this undo looks again", type="ClaimedMeanwhile") from error
         if isinstance(claim, Refused):
-            raise _refused(claim.why.sentence)
+            raise undo_refused(claim.why.sentence)
         if extent is not Extent.PART:
             await self.bench.ledger.unwind(self.saga, claim.epoch)  # no-ops are done with by this
         return await self._outline(), claim.epoch
@@ -76,7 +89,7 @@ class TakeOver:
     async def _ask_owner(self, seen: SagaOutline) -> SagaOutline:
         owner = await owner_of(activity.client(), self.order.saga)
         if owner.fate is Fate.RUNNING:
-            raise _refused("its workflow is running; cancel that, and it undoes its steps itself")
+            raise undo_refused("its workflow is running; cancel that, and it undoes its steps itself")
         if owner.fate is not Fate.COMPLETED or seen.state is not SagaState.SEALED:
             return seen
         await self.bench.ledger.promote(self.saga)
@@ -87,7 +100,7 @@ class TakeOver:
             return seen.effects
         by_step = {self._step(effect): effect for effect in seen.effects}
         if missing := [step for step in self.order.steps if step not in by_step]:
-            raise _refused(f"it has no step {', '.join(missing)}")
+            raise undo_refused(f"it has no step {', '.join(missing)}")
         return [by_step[step] for step in self.order.steps]
 
     def _listed(self, seen: SagaOutline, epoch: int) -> Taken:
@@ -128,7 +141,3 @@ class TakeOver:
 
     def _step(self, effect: EffectOutline) -> str:
         return effect.key.removeprefix(f"{self.order.saga}/")
-
-
-def _refused(why: str) -> ApplicationError:
-    return ApplicationError(f"not undone: {why}. Nothing was touched", type=UNDO_REFUSED, non_retryable=True)

@@ -13,6 +13,7 @@ from rescind._stack import Stack
 from rescind._unwind import conclude, raise_outcome, take_back
 from rescind._workflow import deepest, type_of_failure, undisturbed
 from rescind.reconciliation._open import open_reconciliation
+from rescind.recovery._agreement import agree
 from rescind.recovery._orders import TAKE_OVER, UNDO_SAGA, Taken, UndoSagaOrder
 from rescind.saga import QUERY
 
@@ -23,7 +24,8 @@ class UndoSaga:
 
     It completes with the report when nothing of what was asked for stands any more, also when it was undone before.
     It fails with `UndoIncomplete` where anything is left, with `UndoRefused` where nothing was touched, and with
-    `SagaTakenOver` where somebody else has the saga. A cancellation does not stop it half-way.
+    `SagaTakenOver` where somebody else has the saga. A cancellation does not stop it half-way; while it waits for a
+    second person, it ends it.
     """
 
     def __init__(self) -> None:
@@ -32,7 +34,12 @@ class UndoSaga:
     @workflow.run
     async def run(self, order: UndoSagaOrder) -> SagaReport:
         """Undo one saga."""
-        done = await undisturbed(self._undo(order))
+        taken = await undisturbed(_taken(order))
+        if taken.critical:
+            await self._agreed(order, taken)
+            order = order.model_copy(update={"agreed": True})
+            taken = await undisturbed(_taken(order))
+        done = await undisturbed(self._undo(order, taken))
         if isinstance(done, UndoSagaOrder):
             workflow.continue_as_new(done)
         return done
@@ -44,8 +51,11 @@ class UndoSaga:
             return SagaReport(saga="", outcome=Outcome.RUNNING)
         return self._stack.report(Outcome.RUNNING)
 
-    async def _undo(self, order: UndoSagaOrder) -> SagaReport | UndoSagaOrder:
-        taken = await _taken(order)
+    async def _agreed(self, order: UndoSagaOrder, taken: Taken) -> None:
+        self._stack = Stack.taken_over(order.saga, taken.seen, [], whole=False, queue=order.task_queue)
+        await agree(self._stack, order, taken.critical)
+
+    async def _undo(self, order: UndoSagaOrder, taken: Taken) -> SagaReport | UndoSagaOrder:
         whole = order.steps is None
         stack = Stack.taken_over(
             order.saga, taken.epoch or 0, taken.records, whole=whole, queue=order.task_queue

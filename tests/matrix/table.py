@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from tests.matrix.cells import Step, Trouble
 from tests.matrix.run import Outcome
-from tests.matrix.verdict import Verdict
+from tests.matrix.verdict import Verdict, unused_revision
 
 _HEAD = """# The failure matrix
 
@@ -15,7 +15,15 @@ before, and with what a saga without trouble leaves. This page is written by `py
 - **done**: the saga COMPLETED, and the world is as after a saga that met no trouble.
 - **undone**: it failed or was cancelled, and the world is as before.
 - **reported**: it failed as `UndoIncomplete`; everything is undone but what the report names, and no more is left.
+{more}
+"""
 
+_REOPENED = """- **reopened**: it was undone, and then the stopped worker woke and reported. The step is in doubt,
+  and so its saga is open again and not called clean; nothing else is left.
+"""
+_UNUSED = """
+A worker that is stopped while it registers a revision at ECS can leave a second one that nothing runs
+([limits](concepts/limits.md)); it is not counted here.
 """
 
 
@@ -30,7 +38,9 @@ def summary(outcome: Outcome) -> str:
 
 def page(outcome: Outcome, *, without_engine: str) -> str:
     """The page in Markdown."""
-    parts = [_HEAD]
+    more = _REOPENED if any(verdict.reopened for verdict in outcome.verdicts) else ""
+    more += _UNUSED if any(unused_revision(verdict.cell) for verdict in outcome.verdicts) else ""
+    parts = [_HEAD.format(more=more)]
     for doomed in (False, True):
         chosen = [verdict for verdict in outcome.verdicts if verdict.cell.doomed is doomed]
         if chosen:
@@ -61,6 +71,8 @@ def _ends(verdicts: Sequence[Verdict], trouble: Trouble, step: Step) -> str:
 def _end(verdict: Verdict) -> str:
     if verdict.problems:
         return "**WRONG**"
+    if verdict.reopened:
+        return "reopened"
     match verdict.ended.closed:
         case "COMPLETED":
             return "done"

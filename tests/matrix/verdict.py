@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from rescind import RecordState, SagaState
 from rescind.ledger import SagaView
 from tests.matrix.bench import Ended
-from tests.matrix.cells import Cell, Step
+from tests.matrix.cells import Cell, Step, Trouble
 
 PLACES = {
     Step.BRANCH: ("git",),
@@ -49,6 +49,7 @@ class Verdict:
         world: "as before", "as after", or the steps that are left.
         problems: Why it is not as it should be; empty if it is.
         false_clean: It was called clean, and is not.
+        reopened: A late report has opened it again, so that it is not called clean any more.
         double: An effect happened twice.
     """
 
@@ -57,6 +58,7 @@ class Verdict:
     problems: tuple[str, ...]
     false_clean: bool
     double: bool
+    reopened: bool = False
 
     @property
     def cell(self) -> Cell:
@@ -79,6 +81,8 @@ def judge(ended: Ended, changes: Sequence[str], whole: Sequence[str], view: Saga
         view: What the ledger has of it.
     """
     seen = normalised(changes, ended.cell)
+    if unused_revision(ended.cell):
+        seen = sorted(set(seen))
     world = "as before" if not seen else "as after" if seen == whole else _left(seen)
     double = _twice(ended) or len([line for line in seen if "messages / N / hook" in line]) > 1
     problems = [ended.trouble] if ended.trouble else []
@@ -87,7 +91,18 @@ def judge(ended: Ended, changes: Sequence[str], whole: Sequence[str], view: Saga
         problems.append(f"an effect happened twice: {ended.seen}")
     claims = ended.closed in {"COMPLETED", "SagaUndone", "CANCELED"} and not _is_open(view)
     honest = world == ("as after" if ended.closed == "COMPLETED" else "as before")
-    return Verdict(ended, world, tuple(problems), claims and not honest, double)
+    return Verdict(ended, world, tuple(problems), claims and not honest, double, reopened(ended, view))
+
+
+def unused_revision(cell: Cell) -> bool:
+    """Whether a second revision that nothing runs may be left: ECS has no key for it (docs/concepts/limits.md)."""
+    return (cell.step, cell.trouble, cell.operation) == (Step.SERVICE, Trouble.STOPPED, "register")
+
+
+def reopened(ended: Ended, view: SagaView | None) -> bool:
+    """Whether a worker that woke after the saga was undone has reported, so that the saga is open again."""
+    woken = ended.cell.trouble is Trouble.STOPPED and ended.cell.doomed
+    return woken and ended.closed == "SagaUndone" and view is not None and view.state is SagaState.UNWINDING
 
 
 def normalised(changes: Iterable[str], cell: Cell) -> list[str]:
@@ -114,6 +129,16 @@ def _problems(ended: Ended, world: str, view: SagaView | None, seen: Sequence[st
                     f"it COMPLETED and the ledger says {view.state}",
                 ),
                 (set(states) == {RecordState.APPLIED}, f"it COMPLETED with effects {states}"),
+            ]
+        case "SagaUndone" if reopened(ended, view):
+            doubtful = {RecordState.IN_DOUBT} | CLEAN
+            wanted = [
+                (
+                    _of(seen) <= {ended.cell.step},
+                    f"it was opened again by its report, and the world is {world}: {seen}",
+                ),
+                (_standing(view) == {ended.cell.step}, f"it was opened again for {_standing(view)}"),
+                (set(states) <= doubtful, f"it was opened again with effects {states}"),
             ]
         case "SagaUndone" | "CANCELED":
             wanted = [

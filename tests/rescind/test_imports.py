@@ -87,6 +87,7 @@ IN_WORKFLOWS = (
     "reconciliation/_undoing.py",
     "reconciliation/_work.py",
     "reconciliation/_workflow.py",
+    "recovery/_agreement.py",
     "recovery/_ask.py",
     "recovery/_preview.py",
     "recovery/_sweep.py",

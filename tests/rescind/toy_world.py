@@ -317,6 +317,37 @@ MAKE_IN_THREAD = Tool(
 )
 
 
+@activity.defn(name="make_thing_dear")
+async def make_dear(call: Call[MakeThing]) -> Thing:
+    """Make a thing that much depends on."""
+    return await make_thing(call)
+
+
+@activity.defn(name="unmake_thing_dear")
+async def unmake_dear(receipt: Receipt[MakeThing, Thing]) -> Restoration:
+    """Take it away if it is still ours."""
+    return await unmake_thing(receipt)
+
+
+@activity.defn(name="find_thing_dear")
+async def find_dear(call: Call[MakeThing]) -> Applied[Thing] | Absent | Unknown:
+    """Look whether this call made it."""
+    return await find_thing(call)
+
+
+MAKE_DEAR = Tool(
+    name="toy.make_dear",
+    description="Make a thing that much depends on; it can be taken away again.",
+    forward=make_dear,
+    compensate=unmake_dear,
+    lookup=find_dear,
+    is_reversible=True,
+    risk=Risk.CRITICAL,
+    timeout=timedelta(seconds=4),
+    undo_timeout=timedelta(seconds=4),
+)
+
+
 @activity.defn
 async def tell_world(call: Call[MakeThing]) -> Thing:
     """Say something that can't be unsaid."""
@@ -357,4 +388,13 @@ COUNT_THINGS = Tool(
     name="toy.count_things", description="Count the things.", forward=count_things, read_only=True
 )
 
-TOOLS = [MAKE_THING, MAKE_BLIND, MAKE_DEDUPLICATED, MAKE_IN_THREAD, TELL_WORLD, SHOUT, COUNT_THINGS]
+TOOLS = [
+    MAKE_THING,
+    MAKE_BLIND,
+    MAKE_DEDUPLICATED,
+    MAKE_IN_THREAD,
+    MAKE_DEAR,
+    TELL_WORLD,
+    SHOUT,
+    COUNT_THINGS,
+]

@@ -9,13 +9,14 @@ from typing import Any
 
 from tests.rescind.cli.program import Program, until
 
-TELL = json.dumps({"tell": "hello"})
-
 
 @contextmanager
-def making_that_asks(program: Program, saga: str) -> Generator[subprocess.Popen[str]]:
+def making_that_asks(
+    program: Program, saga: str, plan: dict[str, str] | None = None
+) -> Generator[subprocess.Popen[str]]:
     """The command that starts a saga which tells something first; killed at the end if it still runs."""
-    words = ("--workflow-id", saga, "--task-queue", program.task_queue, "--plan", TELL)
+    told = json.dumps(plan or {"tell": "hello"})
+    words = ("--workflow-id", saga, "--task-queue", program.task_queue, "--plan", told)
     process = program.start("make", "a", *words)
     try:
         yield process
@@ -62,6 +63,15 @@ def test_approve(program: Program, workflow_id: str) -> None:
     again = program.run("approve", workflow_id)
     assert again.code == 2, again
     assert "Nothing was sent" in again.err
+
+
+def test_the_whole_request_is_shown(program: Program, workflow_id: str) -> None:
+    """Also what is too long for the step's words."""
+    long = "x" * 300
+    with making_that_asks(program, workflow_id, {"tell": long}) as making:
+        until(making, "waits for approval until")
+        waiting(program, workflow_id)
+        assert f"  name: {long}\n" in program.run("approvals", "--limit", "500", COLUMNS="80").out
 
 
 def test_reject(program: Program, workflow_id: str) -> None:

@@ -9,7 +9,9 @@ from pydantic import JsonValue
 from rescind._states import Outcome, Repeat
 from rescind.ledger import (
     Busy,
+    Claimed,
     EffectAddress,
+    Extent,
     GateAnswer,
     GateState,
     Go,
@@ -18,6 +20,7 @@ from rescind.ledger import (
     Refused,
     Replay,
     TakenOver,
+    seal_digest,
 )
 from tests.rescind.ledger.steps import applied
 
@@ -193,3 +196,41 @@ async def test_taken_over(ledger: Ledger, address: At) -> None:
     await ledger.claim(at.saga, 0, "sweeper")
     with pytest.raises(TakenOver):
         await ask(ledger, at)
+
+
+def of_undo(at: EffectAddress) -> EffectAddress:
+    """Where the question is kept whether the saga is undone after the fact."""
+    return EffectAddress(at.saga, 0, f"{at.saga.partition('/')[2]}/undo", ())
+
+
+async def test_an_undo_is_asked_about_only_when_it_is_committed(ledger: Ledger, address: At) -> None:
+    """And a step only while it is open; the owner stays, since nobody has claimed it."""
+    at = address()
+    await applied(ledger, at)
+    assert await ask(ledger, of_undo(at)) is Refusal.SAGA_NOT_OPEN
+    await ledger.seal(at.saga, 0, seal_digest([at.key]))
+    assert await ask(ledger, of_undo(at)) is Refusal.SAGA_NOT_OPEN
+    await ledger.promote(at.saga)
+    assert await ask(ledger, of_undo(at), run="undo", people=2) is WAITING
+    assert await ask(ledger, address("b")) is Refusal.SAGA_NOT_OPEN
+    assert [each.saga for each in await ledger.gates(limit=10_000)].count(at.saga) == 1
+    view = await ledger.show(at.saga)
+    assert view is not None
+    assert view.owner == "run-1"
+
+
+async def test_a_claim_uses_up_an_agreement(ledger: Ledger, address: At) -> None:
+    """Of the part that it is for: the next undo of the saga has to be agreed to anew."""
+    at = address()
+    await applied(ledger, at)
+    await ledger.seal(at.saga, 0, seal_digest([at.key]))
+    await ledger.promote(at.saga)
+    question = of_undo(at)
+    assert await ask(ledger, question, people=1) is WAITING
+    assert await say(ledger, question, "ben") is GRANTED
+    assert await ask(ledger, question, run="run-2") is GRANTED
+    claim = await ledger.claim(at.saga, 0, "undo", Extent.PART, why="regretted", part=[at.key])
+    assert isinstance(claim, Claimed)
+    again = EffectAddress(question.saga, claim.epoch, question.key, ())
+    assert await ask(ledger, again, run="run-3") is WAITING
+    assert (await ledger.verify(at.saga)).differences == []

@@ -9,6 +9,7 @@ import psycopg
 import pytest
 
 from rescind.ledger import Ledger, LedgerNotInstalled, LedgerUnavailable, install
+from rescind.ledger._version import VERSION
 from tests.rescind.ledger.postgres import Server
 
 
@@ -21,9 +22,9 @@ def empty_dsn(server: Server) -> Iterator[str]:
 def test_two_start_at_once(empty_dsn: str) -> None:
     """All succeed, and the ledger is there once."""
     with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(install, [empty_dsn] * 4)) == [1] * 4
+        assert list(pool.map(install, [empty_dsn] * 4)) == [VERSION] * 4
     with psycopg.connect(empty_dsn) as connection:
-        assert connection.execute("select version from rescind.installed").fetchall() == [(1,)]
+        assert connection.execute("select version from rescind.installed").fetchall() == [(VERSION,)]
 
 
 async def test_worker_on_an_empty_database(empty_dsn: str) -> None:
@@ -36,10 +37,10 @@ async def test_ledger_of_a_newer_version(empty_dsn: str) -> None:
     """Neither the installer nor a worker touches it."""
     install(empty_dsn)
     with psycopg.connect(empty_dsn) as connection:
-        connection.execute("insert into rescind.installed values (2, '')")
-    with pytest.raises(LedgerNotInstalled, match=r"version 2.*up to 1"):
+        connection.execute("insert into rescind.installed values (%s, '')", [VERSION + 1])
+    with pytest.raises(LedgerNotInstalled, match=rf"version {VERSION + 1}.*up to {VERSION}"):
         install(empty_dsn)
-    with pytest.raises(LedgerNotInstalled, match="version 2"):
+    with pytest.raises(LedgerNotInstalled, match=f"version {VERSION + 1}"):
         await Ledger(empty_dsn).__aenter__()
 
 
@@ -47,7 +48,7 @@ def test_command(empty_dsn: str) -> None:
     """An operator installs with one command, and a wrong address is a message with exit code 1."""
     command = [sys.executable, "-m", "rescind.ledger", "install", "--dsn"]
     done = subprocess.run([*command, empty_dsn], check=True, capture_output=True, text=True)
-    assert done.stdout == "The ledger is installed, version 1.\n"
+    assert done.stdout == f"The ledger is installed, version {VERSION}.\n"
     failed = subprocess.run(
         [*command, "postgresql://127.0.0.1:1/x"], check=False, capture_output=True, text=True
     )
