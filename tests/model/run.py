@@ -29,7 +29,7 @@ from tests.rescind.sagas import Handle, Sagas, event_name
 from tests.rescind.toy_world import WORLDS
 
 PATIENCE = 120.0
-"""Seconds after which a saga counts as hanging."""
+"""Seconds without a further event after which a saga counts as hanging."""
 
 TAKEN_OVER = "SagaTakenOver"
 
@@ -154,11 +154,20 @@ class Run:
                 await self._troubling
 
     async def _ended(self, run: Handle) -> str:
+        seen = 0
+        while (end := await self._end_within(run, PATIENCE)) is None:
+            length = (await run.describe()).history_length
+            if length == seen:
+                return f"hanging after {length} events"
+            seen = length
+        return end
+
+    async def _end_within(self, run: Handle, seconds: float) -> str | None:
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(seconds):
                 await run.result()
         except TimeoutError:
-            return "hanging"
+            return None
         except WorkflowFailureError as failure:
             self.said = str(failure.cause)
             match failure.cause:
