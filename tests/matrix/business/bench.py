@@ -15,6 +15,7 @@ from embedded.environment import only
 from embedded.world import World, snapshot
 from rescind import RescindPlugin, SagaReport
 from rescind.ledger import Ledger, SagaView, install
+from rescind.reconciliation import Pace
 from tests.activities.sandbox_world import Sandbox, sandbox_of
 from tests.matrix.business.cells import Cell
 from tests.matrix.business.faults import Faults, Over
@@ -27,6 +28,9 @@ from tests.matrix.run import saga_view
 
 AT_A_TIME = 40
 """Sagas that are under way at a time."""
+
+_LATER = Pace(retries=())
+"""What is judged is how a saga ended, so no reconciliation tries an undo again by itself meanwhile."""
 
 HTTP_SECONDS = "2"
 QUIET_SECONDS = 30.0
@@ -72,7 +76,7 @@ async def run_cells(cells: Sequence[Cell], stack: dict[str, str]) -> Batch:
     """Run the cells in running stand-ins, which nobody else uses meanwhile; the machine's Docker is not looked at."""
     began = time.monotonic()
     install(stack["RESCIND_LEDGER_ADMIN_DSN"], workers=["rescind_ledger_worker"])
-    plugin = RescindPlugin(TOOLS, ledger=stack["RESCIND_LEDGER_DSN"], sweeping=None)
+    plugin = RescindPlugin(TOOLS, ledger=stack["RESCIND_LEDGER_DSN"], sweeping=None, pace=_LATER)
     async with places_of(cells, stack) as places, sandbox_of(stack) as sandbox:
         cases = await prepared(cells, sandbox, places)
         before = await asyncio.to_thread(snapshot, places.outside)
