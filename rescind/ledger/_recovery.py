@@ -38,6 +38,7 @@ class Recovery(People):
         *,
         why: str | None = None,
         part: Iterable[str] = (),
+        agreed: str | None = None,
     ) -> Claimed | Refused:
         """Take a saga over to undo it: everybody in an earlier epoch is locked out.
 
@@ -52,10 +53,12 @@ class Recovery(People):
                 it too; PART takes no other.
             why: For the journal.
             part: With PART: the keys of its effects.
+            agreed: The digest of what people have to have agreed to, by the approval of the undo; it is used up. None
+                where nobody has to.
         """
         answer = await self._call(
-            "select rescind.claim(%s, %s, %s, %s, %s, %s::text[])",
-            (saga, epoch, owner, extent.value, plain(why), list(part)),
+            "select rescind.claim(%s, %s, %s, %s, %s, %s::text[], %s)",
+            (saga, epoch, owner, extent.value, plain(why), list(part), agreed),
         )
         return Claimed(answer["epoch"]) if answer["answer"] == "claimed" else refused(answer)
 

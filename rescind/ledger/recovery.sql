@@ -2,6 +2,7 @@
 
 drop function if exists claim(text, int, text, boolean);     -- before it had the last three parameters
 drop function if exists claim(text, int, text, text, text);  -- before a part was on record
+drop function if exists claim(text, int, text, text, text, text[]);  -- before it used up an agreement
 drop function if exists sweep(text, int);                    -- before it went on from where it had stopped
 
 -- The keys of the part of a committed saga that is being undone; `store` takes off what stands no more.
@@ -32,8 +33,10 @@ end $$;
 
 -- `extent`: 'unfinished' takes no committed saga, 'whole' takes one too, 'part' takes only one, and leaves it committed.
 -- What an earlier claim of a part has left stays on record beside it, and the sweeper undoes it afterwards.
-create or replace function claim(saga_id text, caller_epoch int, who text, extent text, why text, keys text[])
-returns jsonb language plpgsql as $$
+-- Where `agreed` is given, it is the digest of what people have to have agreed to; that is used up.
+create or replace function claim(
+    saga_id text, caller_epoch int, who text, extent text, why text, keys text[], agreed text
+) returns jsonb language plpgsql as $$
 declare
     entered saga := known_saga(saga_id);
     this saga := entered;
@@ -48,6 +51,8 @@ begin
         return refused('saga_committed', 'saga', this.state);
     elsif extent = 'part' and this.state <> 'committed' then
         return refused('not_committed', 'saga', this.state);
+    elsif agreed is not null and use_gate(undo_question(saga_id), agreed, who) is null then
+        return refused('not_approved', 'saga', this.state);
     elsif extent = 'part' then
         this.part := array(select key from effect as e
             where e.saga = saga_id and key = any (this.part || keys) and not is_no_op(e)
@@ -55,7 +60,6 @@ begin
     else
         this.state := 'unwinding';
     end if;
-    update gate set state = 'used' where key = undo_question(saga_id) and state in ('waiting', 'granted');
     this.epoch := this.epoch + 1;
     this.owner := who;
     perform store('claim', entered, this, null, null, jsonb_build_object('why', why));

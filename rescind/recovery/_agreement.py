@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import timedelta
 
+from pydantic import JsonValue
 from temporalio import workflow
 
 from rescind._catalogue import Catalogue
 from rescind._errors import StepFailed
+from rescind._keys import approval_digest
 from rescind._record import Record
 from rescind._recorded import in_words
 from rescind._stack import Stack
@@ -46,6 +48,21 @@ def _is_critical(catalogue: Catalogue, name: str) -> bool:
     return tool is not None and tool.risk is Risk.CRITICAL and tool.compensate is not None
 
 
+def digest(order: UndoSagaOrder, critical: list[str]) -> str:
+    """Of what people agree to; the claim uses up an approval of exactly this."""
+    return approval_digest(_TOOL, _request(order, critical), f"{order.saga}/{_STEP}")
+
+
+def _request(order: UndoSagaOrder, critical: list[str]) -> dict[str, JsonValue]:
+    return {
+        "saga": order.saga,
+        "who": order.who,
+        "why": order.why,
+        "critical": "\n".join(critical),
+        "only": ", ".join(order.steps or ()),
+    }
+
+
 async def agree(stack: Stack, order: UndoSagaOrder, critical: list[str]) -> None:
     """Return when somebody else than who has ordered the undo agrees to it, by the Update `approve`.
 
@@ -61,12 +78,7 @@ async def agree(stack: Stack, order: UndoSagaOrder, critical: list[str]) -> None
         seq=(),
         tool=_TOOL,
         summary=f"undo {order.saga}",
-        request={
-            "saga": order.saga,
-            "why": order.why,
-            "critical": "\n".join(critical),
-            "only": ", ".join(order.steps or ()),
-        },
+        request=_request(order, critical),
         started=workflow.now(),
     )
     stack.records.append(record)

@@ -53,7 +53,6 @@ class UndoSagaOrder(_Order):
         epoch: That of the claim, in a run that continues another.
         below: The place in the saga's order at which such a run goes on.
         page: Steps that one run takes back; None leaves it to the worker's setting.
-        agreed: Whether a second person has agreed, where what a critical tool has done is to be taken back.
     """
 
     saga: str
@@ -65,7 +64,6 @@ class UndoSagaOrder(_Order):
     epoch: int | None = None
     below: tuple[int, ...] | None = None
     page: int | None = Field(default=None, ge=1)
-    agreed: bool = False
 
 
 class Taken(_Order):

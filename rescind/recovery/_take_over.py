@@ -15,8 +15,8 @@ from rescind._record import Record, is_clean
 from rescind._recorded import in_words
 from rescind._reversal import reversal_of
 from rescind._states import RecordState, SagaState
-from rescind.ledger import EffectOutline, Extent, Refused, SagaOutline, TakenOver
-from rescind.recovery._agreement import critical_steps
+from rescind.ledger import EffectOutline, Extent, Refusal, Refused, SagaOutline, TakenOver
+from rescind.recovery._agreement import critical_steps, digest
 from rescind.recovery._fate import Fate, owner_of
 from rescind.recovery._orders import Taken, UndoSagaOrder, undo_id, undo_refused
 from rescind.recovery._windows import over
@@ -44,9 +44,10 @@ class TakeOver:
         if seen.state is SagaState.CLOSED:
             return self._taken(None, self._records(seen.effects), [], more=False)
         seen = await self._claimable(seen)
-        if critical := self._to_be_agreed(seen):
-            return Taken(epoch=None, records=[], take_back=[], critical=critical, seen=seen.epoch)
-        return self._listed(*await self._claimed(seen))
+        critical = self._critical(seen)
+        if epoch := await self._claimed(seen, critical):
+            return self._listed(await self._outline(), epoch)
+        return Taken(epoch=None, records=[], take_back=[], critical=critical, seen=seen.epoch)
 
     async def _outline(self) -> SagaOutline:
         outline = await self.bench.ledger.outline(self.saga)
@@ -61,30 +62,34 @@ class TakeOver:
             raise undo_refused(f"the time to undo it is over: {'; '.join(closed_windows)}")
         return seen
 
-    def _to_be_agreed(self, seen: SagaOutline) -> list[str]:
+    def _critical(self, seen: SagaOutline) -> list[str]:
         """What is committed and critical; what an undo has begun, and what never was committed, asks nobody."""
-        order = self.order
-        if order.agreed or not order.committed or seen.state is not SagaState.COMMITTED:
+        if not self.order.committed or seen.state is not SagaState.COMMITTED:
             return []
-        return critical_steps(self.bench.catalogue, self._asked_for(seen))
+        new = [effect for effect in self._asked_for(seen) if effect.key not in seen.part]
+        return critical_steps(self.bench.catalogue, new)
 
-    async def _claimed(self, seen: SagaOutline) -> tuple[SagaOutline, int]:
+    async def _claimed(self, seen: SagaOutline, critical: list[str]) -> int | None:
+        """The claim's epoch; None where people have to agree first."""
         order = self.order
+        agreed = digest(order, critical) if critical else None
         extent = (
             Extent.PART if order.steps is not None else Extent.WHOLE if order.committed else Extent.UNFINISHED
         )
         why, part = f"{order.who}: {order.why}", [f"{order.saga}/{step}" for step in order.steps or ()]
         try:
             claim = await self.bench.ledger.claim(
-                self.saga, seen.epoch, undo_id(order.saga), extent, why=why, part=part
+                self.saga, seen.epoch, undo_id(order.saga), extent, why=why, part=part, agreed=agreed
             )
         except TakenOver as error:
             raise ApplicationError(f"{error}; this undo looks again", type="ClaimedMeanwhile") from error
         if isinstance(claim, Refused):
+            if claim.why is Refusal.NOT_APPROVED:
+                return None
             raise undo_refused(claim.why.sentence)
         if extent is not Extent.PART:
             await self.bench.ledger.unwind(self.saga, claim.epoch)  # no-ops are done with by this
-        return await self._outline(), claim.epoch
+        return claim.epoch
 
     async def _ask_owner(self, seen: SagaOutline) -> SagaOutline:
         owner = await owner_of(activity.client(), self.order.saga)

@@ -35,9 +35,8 @@ class UndoSaga:
     async def run(self, order: UndoSagaOrder) -> SagaReport:
         """Undo one saga."""
         taken = await undisturbed(_taken(order))
-        if taken.critical:
+        while taken.critical:
             await self._agreed(order, taken)
-            order = order.model_copy(update={"agreed": True})
             taken = await undisturbed(_taken(order))
         done = await undisturbed(self._undo(order, taken))
         if isinstance(done, UndoSagaOrder):

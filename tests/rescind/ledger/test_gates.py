@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from pydantic import JsonValue
 
-from rescind._states import Outcome, Repeat
+from rescind._states import Outcome, Repeat, SagaState
 from rescind.ledger import (
     Busy,
     Claimed,
@@ -229,7 +229,10 @@ async def test_a_claim_uses_up_an_agreement(ledger: Ledger, address: At) -> None
     assert await ask(ledger, question, people=1) is WAITING
     assert await say(ledger, question, "ben") is GRANTED
     assert await ask(ledger, question, run="run-2") is GRANTED
-    claim = await ledger.claim(at.saga, 0, "undo", Extent.PART, why="regretted", part=[at.key])
+    for digest in ("other", "seen"):
+        claim = await ledger.claim(at.saga, 0, "undo", Extent.PART, part=[at.key], agreed=digest)
+        refused = Refused(Refusal.NOT_APPROVED, SagaState.COMMITTED)
+        assert claim == (Claimed(1) if digest == "seen" else refused)
     assert isinstance(claim, Claimed)
     again = EffectAddress(question.saga, claim.epoch, question.key, ())
     assert await ask(ledger, again, run="run-3") is WAITING

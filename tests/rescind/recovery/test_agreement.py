@@ -148,23 +148,24 @@ async def test_undo_is_terminated_after_the_agreement(sagas: Sagas, world: World
     assert await lines(sagas, handle) == ["ask", "approve", "approve"]
 
 
-@pytest.mark.parametrize("state", ["granted", "waiting"])
+@pytest.mark.parametrize("state", ["granted", "waiting", "granted to another"])
 async def test_undo_is_terminated_before_its_claim(
     sagas: Sagas, ledger: Ledger, world: World, undo: Undo, state: str
 ) -> None:
-    """The same order takes up what was agreed to, or the question as it stood."""
+    """The same order takes up what was agreed to, or the question as it stood; another's is asked about anew."""
     handle = await made(sagas, world, "a")
     first = await undo(handle)
     digest = (await People(first).asked("undo")).digest
     await first.terminate()
     view = await sagas.view(handle)
-    if state == "granted":
+    if "granted" in state:
         at = EffectAddress(view.id, 0, f"{view.id.partition('/')[2]}/undo", ())
         answer = await ledger.decide(at, digest=digest, verdict="approve", who="ben", note=None, word="late")
         assert getattr(answer, "state", None) is GateState.GRANTED
-    second = await undo(handle)
-    if state == "waiting":
-        assert (await People(second).asked("undo")).given == ["anna: regretted"]
+    who = "cleo" if "another" in state else "anna"
+    second = await undo(handle, who=who)
+    if state != "granted":
+        assert (await People(second).asked("undo")).given == [f"{who}: regretted"]
         await People(second).say("approve", step="undo", who="ben")
     await second.result()
     assert world.things == {}
