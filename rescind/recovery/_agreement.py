@@ -59,7 +59,7 @@ def _request(order: UndoSagaOrder, critical: list[str]) -> dict[str, JsonValue]:
         "who": order.who,
         "why": order.why,
         "critical": "\n".join(critical),
-        "only": ", ".join(order.steps or ()),
+        "steps": ", ".join(order.steps) if order.steps else "all of it",
     }
 
 
