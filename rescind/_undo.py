@@ -64,11 +64,13 @@ class _Undo:
 
     async def _within_budget(self, begun: UndoGo) -> Restoration:
         if begun.attempt > self.last_try:
-            await self._give_up(f"{self.last_try} tries were begun and none reported success", None)
+            why = f"{self.last_try} tries were begun and none reported success"
+            await self._give_up_unsent(begun, why, None)
         try:
             receipt = await self._receipt(begun)
         except (ValidationError, ValueError) as error:
-            await self._give_up(f"its receipt can't be read by {self.tool.name} of today: {error}", error)
+            why = f"its receipt can't be read by {self.tool.name} of today: {error}"
+            await self._give_up_unsent(begun, why, error)
         return await self._compensate(receipt, begun)
 
     async def _compensate(self, receipt: Receipt[Any, Any], begun: UndoGo) -> Restoration:
@@ -159,6 +161,11 @@ class _Undo:
             if evidence.retry_after is None
             else timedelta(seconds=evidence.retry_after),
         ) from error
+
+    async def _give_up_unsent(self, begun: UndoGo, why: str, error: Exception | None) -> NoReturn:
+        """Give up a try that has sent nothing; it reports, so that the next one need not wait for it."""
+        await self._finish(begun, UndoOutcome.FAILED, error=why)
+        await self._give_up(why, error)
 
     async def _give_up(self, why: str, error: Exception | None) -> NoReturn:
         await self.bench.ledger.give_up(self.at, why)

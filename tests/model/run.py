@@ -180,11 +180,14 @@ class Run:
         return "COMPLETED"
 
     async def _is_done_in_time(self) -> bool:
-        ends = time.monotonic() + PATIENCE
+        lines, ends = 0, time.monotonic() + PATIENCE
         while not await self._is_done():
             if time.monotonic() > ends:
                 return False
             await asyncio.sleep(0.5)
+            view = await self._view()
+            if view and len(view.journal) > lines:
+                lines, ends = len(view.journal), time.monotonic() + PATIENCE
         return True
 
     async def _view(self) -> SagaView | None:
