@@ -197,3 +197,17 @@ async def test_a_retry_that_finds_its_own_work(sagas: Sagas, world: World) -> No
     assert report.outcome is Outcome.UNDONE
     assert world.things == {}
     assert (await sagas.view(handle)).state is SagaState.CLOSED
+
+
+async def test_a_result_that_no_undo_can_read(sagas: Sagas, world: World) -> None:
+    """It is left to a person at once; the try has reported, so that what the person says is not waited for."""
+    world.plan["make a"] = ["garbage"]
+    handle = await sagas.start(MakeThings.run, Plan(world=world.name, things=["a"], tool="toy.make_blind"))
+    report = await sagas.report(handle)
+    assert (report.outcome, report.steps[0].state) == (Outcome.INCOMPLETE, "stuck")
+    assert "no lookup gives a better one" in str(report.steps[0].error)
+    events = [line.event for line in (await sagas.view(handle)).journal]
+    assert events[events.index("undo_begin") + 1] == "undo_finish"
+    assert list(world.things) == ["a"]
+    saga = f"{handle.id}/{handle.first_execution_run_id}"
+    await sagas.client.get_workflow_handle(f"rescind-reconcile/{saga}").terminate()
