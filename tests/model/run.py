@@ -138,11 +138,23 @@ class Run:
             if self.scenario.again == after:
                 await _harmless(self._reset())
                 await self._close()
-        hangs = hangs or not await self._is_done_in_time()
+        hangs = hangs or not await self._is_at_rest()
         found = await self._problems() + ["nobody brings it to an end"] * hangs
         self.counts.add(self.end, len(list(self.scenario.program.steps())), len(self.world.log))
         del WORLDS[self.world.name]
         return found
+
+    async def _is_at_rest(self) -> bool:
+        """Wait until it is done; what people have had tried again may have been its trouble, and have reset it."""
+        while True:
+            last = self.runs[-1]
+            if not await self._is_done_in_time():
+                return False
+            if self._troubling:
+                await self._troubling
+            if last is self.runs[-1]:
+                return True
+            await self._close()
 
     async def _close(self) -> None:
         """Wait for its last run to close."""
