@@ -93,7 +93,7 @@ class Desk(Sagas):
 
     async def alerts(self, handle: Handle, number: int) -> list[Alert]:
         """Wait for so many alerts."""
-        await eventually(lambda: len(self.posts.of(self.saga(handle))) >= number, within=40)
+        await eventually(lambda: len(self.posts.of(self.saga(handle))) >= number, within=90)
         return self.posts.of(self.saga(handle))
 
     async def journal(self, handle: Handle, event: str) -> list[dict[str, Any]]:
