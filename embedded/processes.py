@@ -20,7 +20,6 @@ LEASH = Path(__file__).with_name("_leash.py")
 START_LIMIT = 60.0  # seconds; a first start on a busy machine takes some five
 STOP_LIMIT = 15.0  # seconds; the leash itself kills after ten
 POLL = 0.02  # seconds
-STARTS = 3  # a server that ended: another program may have had one of the ports that it picks for itself
 
 
 @dataclass(frozen=True, slots=True)

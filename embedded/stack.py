@@ -17,11 +17,12 @@ from embedded.engine import choose_provider
 from embedded.environment import isolated
 from embedded.errors import AlreadyRunningError, StandInError, StandInFailedError
 from embedded.http import ask
-from embedded.processes import STARTS, Leashed, Program, end_all, launch
+from embedded.processes import Leashed, Program, end_all, launch
 from embedded.state import FILE, Description, Identity, recorded
 
 PORTS = ("temporal", "temporal-http", "ui", "postgres", "aws", "sandbox", "mail", "stripe")
 UI_PORT = 8233
+STARTS = 3  # of a server that ended: another program may have had one of the ports that it picks for itself
 SANDBOX_DSN = "RESCIND_SANDBOX_DSN"  # read by `python -m embedded sandbox`
 
 

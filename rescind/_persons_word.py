@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Annotated, TypeAlias, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 from pydantic_core import to_json
 from temporalio.exceptions import ApplicationError
 
 Word = TypeVar("Word", bound=BaseModel)
+
+NAME = 200
+"""Characters of a person's name at most."""
+
+NOTE = 2000
+"""Characters of a person's reason at most."""
+
+Who: TypeAlias = Annotated[str, Field(min_length=1, max_length=NAME, pattern=r"\S")]
+Note: TypeAlias = Annotated[str, Field(min_length=1, max_length=NOTE, pattern=r"\S")]
 
 
 def word_of(model: type[Word], verb: str, said: object, not_taken: Callable[[str], ApplicationError]) -> Word:

@@ -115,6 +115,6 @@ def in_words(tool: str, request: JsonValue) -> str:
     return " ".join((tool, *words))
 
 
-def is_short(value: JsonValue) -> bool:
+def is_short(value: object) -> bool:
     """Whether a request's field is said in the step's words."""
     return isinstance(value, str | int) and len(str(value)) <= _SHORT

@@ -14,6 +14,7 @@ from rescind._catalogue import AnyTool
 from rescind._errors import SagaTakenOver, StepFailed
 from rescind._failures import TAKEN_OVER
 from rescind._record import Record
+from rescind._recorded import is_short
 from rescind._reversal import NOBODYS
 from rescind._stack import Stack
 from rescind._states import GONE, RecordState
@@ -131,7 +132,5 @@ def last_part(tool: str) -> str:
 
 def in_words(tool: str, request: Request) -> str:
     """The tool and the request's short fields; long ones are for the event's input to show."""
-    fields = (
-        f"{name}={value}" for name, value in request if isinstance(value, str | int) and len(str(value)) <= 40
-    )
+    fields = (f"{name}={value}" for name, value in request if is_short(value))
     return " ".join((tool, *fields))

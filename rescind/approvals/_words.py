@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from temporalio.exceptions import ApplicationError
 
 from rescind._catalogue import AnyTool
-from rescind._persons_word import word_of
+from rescind._persons_word import Note, Who, word_of
 from rescind._record import Waiting
 from rescind._tool import Risk
 
@@ -38,8 +38,8 @@ class Opinion(BaseModel):
 
     step: str | None = Field(default=None, min_length=1, max_length=1000)
     digest: str | None = Field(default=None, min_length=8, max_length=64)
-    who: str = Field(min_length=1, max_length=200, pattern=r"\S")
-    note: str | None = Field(default=None, min_length=1, max_length=2000, pattern=r"\S")
+    who: Who
+    note: Note | None = None
 
 
 def approvals_for(tool: AnyTool) -> int:

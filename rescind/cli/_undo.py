@@ -14,6 +14,7 @@ from temporalio.exceptions import ApplicationError, WorkflowAlreadyStartedError
 from temporalio.service import RPCError
 
 from rescind._operations_queue import OPERATIONS_QUEUE
+from rescind._persons_word import NAME
 from rescind._record import Outcome, SagaReport
 from rescind._recorded import inner
 from rescind._workflow import deepest
@@ -26,7 +27,7 @@ from rescind.cli._ledger import find, opened
 from rescind.cli._server import Server, idle_queues, namespace_id
 from rescind.recovery import UndoSagaOrder, start_undo, undo_id
 from rescind.recovery._fate import owner_of
-from rescind.recovery._orders import NAME, UNDO_REFUSED
+from rescind.recovery._orders import UNDO_REFUSED
 from rescind.recovery._preview import PREVIEW_UNDO, Preview, PreviewOrder
 
 Connect = Callable[[], Awaitable[Server]]

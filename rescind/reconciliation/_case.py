@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
+from rescind._persons_word import Note, Who
 from rescind._states import RecordState, SagaState
 from rescind._wire import EffectOrder, Reversal
 from rescind.ledger import HowOpen
@@ -121,8 +122,8 @@ class Word(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     step: str = Field(min_length=1, max_length=1000)
-    who: str = Field(min_length=1, max_length=200, pattern=r"\S")
-    note: str | None = Field(default=None, min_length=1, max_length=2000, pattern=r"\S")
+    who: Who
+    note: Note | None = None
     result: JsonValue = None
 
 

@@ -11,6 +11,7 @@ from temporalio import workflow
 from rescind._catalogue import Catalogue
 from rescind._errors import StepFailed
 from rescind._keys import approval_digest
+from rescind._persons_word import NOTE
 from rescind._record import Record
 from rescind._recorded import in_words
 from rescind._stack import Stack
@@ -82,7 +83,7 @@ async def agree(stack: Stack, order: UndoSagaOrder, critical: list[str]) -> None
         started=workflow.now(),
     )
     stack.records.append(record)
-    asked_by = Opinion(step=_STEP, who=order.who, note=order.why[:2000].strip() or None)
+    asked_by = Opinion(step=_STEP, who=order.who, note=order.why[:NOTE].strip() or None)
     try:
         await gates.wait(record, risk=Risk.CRITICAL, people=_PEOPLE, asked_by=asked_by)
     except StepFailed as failed:

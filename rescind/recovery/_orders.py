@@ -7,6 +7,7 @@ from temporalio.exceptions import ApplicationError
 
 from rescind._counts import Counts
 from rescind._operations_queue import operation_id
+from rescind._persons_word import Who
 from rescind._record import Record
 
 UNDO_SAGA = "rescind.UndoSaga"
@@ -14,9 +15,6 @@ TAKE_OVER = "rescind.take_over"
 
 UNDO_REFUSED = "UndoRefused"
 """The type of a failure that says: this is not undone, and nothing was touched."""
-
-NAME = 200
-"""Characters of the name of whoever asks for an undo."""
 
 SHOWN = 1500
 """Steps in a preview at most: some 500 kB, which Temporal carries."""
@@ -56,7 +54,7 @@ class UndoSagaOrder(_Order):
     """
 
     saga: str
-    who: str = Field(min_length=1, max_length=NAME, pattern=r"\S")
+    who: Who
     why: str
     committed: bool = False
     steps: tuple[str, ...] | None = None

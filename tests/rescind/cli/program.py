@@ -65,9 +65,15 @@ class Program:
     def worker(self, plan: dict[str, list[str]] | None = None) -> Generator[subprocess.Popen[str]]:
         """A worker process with a plan of what goes wrong; killed at the end if it still runs."""
         words = ("work", "--task-queue", self.task_queue, "--world", json.dumps(plan or {}))
+        with self.started(*words) as process:
+            until(process, "ready")
+            yield process
+
+    @contextmanager
+    def started(self, *words: str) -> Generator[subprocess.Popen[str]]:
+        """A command that is not waited for; killed at the end if it still runs."""
         process = self.start(*words)
         try:
-            until(process, "ready")
             yield process
         finally:
             process.kill()

@@ -12,8 +12,7 @@ def test_second_person(program: Program, workflow_id: str) -> None:
     words = ("make", "dear", "--workflow-id", workflow_id, "--task-queue", program.task_queue, "--plan", DEAR)
     assert program.run(*words).code == 0
     assert "It waits until a second person agrees" in program.run("undo", workflow_id, "--dry-run").out
-    process = program.start("undo", workflow_id, "--who", "anna", "--note", "regretted")
-    try:
+    with program.started("undo", workflow_id, "--who", "anna", "--note", "regretted") as process:
         said = until(process, "waits for approval by 2 people (1 have) until")
         assert "It waits until a second person agrees" in said
         shown = program.run("approvals", "--limit", "500").out
@@ -28,11 +27,6 @@ def test_second_person(program: Program, workflow_id: str) -> None:
         assert process.stdout is not None
         assert "undone: exact" in process.stdout.read()
         assert process.wait(30) == 0
-    finally:
-        process.kill()
-        process.wait()
-        assert process.stdout is not None
-        process.stdout.close()
 
 
 def test_nobody_is_named(program: Program, workflow_id: str) -> None:

@@ -17,14 +17,8 @@ def making_that_asks(
     """The command that starts a saga which tells something first; killed at the end if it still runs."""
     told = json.dumps(plan or {"tell": "hello"})
     words = ("--workflow-id", saga, "--task-queue", program.task_queue, "--plan", told)
-    process = program.start("make", "a", *words)
-    try:
+    with program.started("make", "a", *words) as process:
         yield process
-    finally:
-        process.kill()
-        process.wait()
-        assert process.stdout is not None
-        process.stdout.close()
 
 
 def waiting(program: Program, saga: str) -> dict[str, Any]:
