@@ -124,8 +124,17 @@ class Run:
             async for event in last.fetch_history_events()
             if event_name(event) == "workflow_task_completed"
         ]
-        if tasks:
-            self.runs.append(await self.sagas.reset_to(last, tasks[self.scenario.back % len(tasks)]))
+        if not tasks:
+            return
+        with suppress(RPCError):  # it has closed meanwhile, or the server's answer is lost
+            await self.sagas.reset_to(last, tasks[self.scenario.back % len(tasks)])
+        await self._see_new_run()
+
+    async def _see_new_run(self) -> None:
+        """Keep the run that a reset has started, whatever the server has answered."""
+        now = (await self.handle.describe()).run_id
+        if now != self.runs[-1].run_id:
+            self.runs.append(self.sagas.client.get_workflow_handle(self.handle.id, run_id=now))
             self.counts.resets[self.end or "running"] += 1
 
     async def finish(self) -> list[str]:
@@ -263,8 +272,10 @@ class Run:
             found.append(f"it ended as {self.end}, and the ledger says {state}")
         if self.end == TAKEN_OVER and "start a new workflow" not in self.said:
             found.append(f"its error names no way out: {self.said}")
-        if await self.sagas.status(self.handle) is WorkflowExecutionStatus.RUNNING:
-            found.append("its workflow hangs")
+        last = await self.handle.describe()
+        if last.status is WorkflowExecutionStatus.RUNNING:
+            known = [run.run_id for run in self.runs]
+            found.append(f"run {last.run_id} hangs at {last.history_length} events; known are {known}")
         if self.end in CLEAN and any(self.world.ours(step.name) for step in steps):
             found.append(f"it ended as {self.end}, and something of it stands")
         told = await histories(self.sagas.client, self.runs, "RunProgram")

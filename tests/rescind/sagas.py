@@ -97,7 +97,8 @@ class Sagas:
                 workflow_task_finish_event_id=task,
                 reason="test",
                 request_id=str(uuid.uuid4()),
-            )
+            ),
+            retry=True,
         )
         return self.client.get_workflow_handle(handle.id, run_id=run.run_id)
 
