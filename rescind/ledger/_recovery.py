@@ -142,20 +142,26 @@ class Recovery(People):
             after: The id of the saga that was looked at last.
         """
         answer = await self._call("select rescind.sweep(%s, %s, %s::int)", (namespace_id, after, limit))
-        return [
-            Unfinished(
-                row["saga"],
-                SagaState(row["state"]),
-                row["epoch"],
-                row["owner"],
-                row["quiet"],
-                row["standing"],
-                row["undoable"],
-                row["needs_person"],
-                tuple(row["part"]),
-            )
-            for row in rows(answer, "sagas")
-        ]
+        return [_saga(row) for row in rows(answer, "sagas")]
+
+    async def look_again(self, sagas: Iterable[str]) -> list[Unfinished]:
+        """The same of these sagas as they are now, whatever has become of them since."""
+        answer = await self._call("select rescind.looked_at(%s::text[])", (list(sagas),))
+        return [_saga(row) for row in rows(answer, "sagas")]
+
+
+def _saga(row: Answer) -> Unfinished:
+    return Unfinished(
+        row["saga"],
+        SagaState(row["state"]),
+        row["epoch"],
+        row["owner"],
+        row["quiet"],
+        row["standing"],
+        row["undoable"],
+        row["needs_person"],
+        tuple(row["part"]),
+    )
 
 
 def _effect(row: Answer) -> EffectOutline:

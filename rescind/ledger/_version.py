@@ -1,3 +1,3 @@
 """The version of the ledger's schema that this program speaks."""
 
-VERSION = 2
+VERSION = 3

@@ -110,8 +110,8 @@ language sql stable as $$
     order by 1 limit row_limit
 $$;
 
-create or replace function sweep(namespace_id text, after text, row_limit int) returns jsonb
-language sql stable as $$
+-- What the sweeper has to know of these sagas.
+create or replace function looked_at(ids text[]) returns jsonb language sql stable as $$
     select jsonb_build_object('sagas', coalesce(jsonb_agg(found order by found.saga collate "C"), '[]'))
     from (
         select s.id as saga, s.state, s.epoch, s.owner, s.part,
@@ -121,11 +121,15 @@ language sql stable as $$
             count(e.key) filter (where (s.state <> 'committed' or e.key = any (s.part))
                 and (e.state in ('intended', 'undoing') or (e.state = 'applied' and not is_no_op(e)))) as undoable,
             count(e.key) filter (where e.state in ('stuck', 'in_doubt')) as needs_person
-        from unfinished_ids(namespace_id, after, row_limit) as chosen (id)
-            join saga as s on s.id = chosen.id
-            left join effect as e on e.saga = s.id
+        from saga as s left join effect as e on e.saga = s.id
+        where s.id = any (ids)
         group by s.id
     ) as found
+$$;
+
+create or replace function sweep(namespace_id text, after text, row_limit int) returns jsonb
+language sql stable as $$
+    select looked_at(array(select unfinished_ids(namespace_id, after, row_limit)))
 $$;
 
 -- The ids of other namespaces with unfinished sagas, at which no sweeper has looked for so many seconds; the index is

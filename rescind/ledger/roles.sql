@@ -15,7 +15,7 @@ begin
           and p.proname in (
               'begin', 'remember', 'finish', 'fence', 'settle', 'undo_begin', 'undo_finish', 'give_up',
               'seal', 'unwind', 'part', 'missing', 'report', 'promote', 'claim', 'resolve',
-              'outline', 'open_effects', 'desk', 'version', 'sweep', 'list_sagas', 'open_tools', 'show',
+              'outline', 'open_effects', 'desk', 'version', 'sweep', 'looked_at', 'list_sagas', 'open_tools', 'show',
               'on_record', 'compare_watermark', 'bring_in_step', 'mistrust', 'unattended', 'ask', 'look_at_gate', 'decide', 'gates')
     loop
         -- Nothing that a caller makes in a schema of its own is ever found before ours.

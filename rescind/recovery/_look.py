@@ -92,10 +92,22 @@ class Look:
         return gone > self.order.sweeping.many_gone and gone > asked / 2
 
     async def _do(self, owners: Mapping[Unfinished, Owner], left_alone: Sequence[Unfinished]) -> None:
-        async def act(saga: Unfinished) -> None:
-            await self._act(saga, owners[saga])
+        """Act on each saga as the ledger has it now: until it closed, its workflow went on after the page was read."""
+        closed: dict[str, tuple[Unfinished, Owner]] = {}
+        for saga, owner in owners.items():
+            if owner.fate is Fate.RUNNING:
+                self._running(saga, owner)
+            elif saga not in left_alone:
+                closed[saga.saga] = saga, owner
 
-        await asyncio.gather(*(self._limited(act, saga) for saga in owners if saga not in left_alone))
+        async def act(now: Unfinished) -> None:
+            saga, owner = closed[now.saga]
+            if now.epoch == saga.epoch:  # else somebody has claimed it, and the next look asks who
+                await self._act(now, owner)
+
+        if closed:
+            now = await self.bench.ledger.look_again(closed)
+            await asyncio.gather(*(self._limited(act, saga) for saga in now))
 
     async def _limited(self, work: Callable[[Unfinished], Awaitable[T]], saga: Unfinished) -> T:
         async with self._at_once:
@@ -114,14 +126,12 @@ class Look:
 
     async def _act(self, saga: Unfinished, owner: Owner) -> None:
         match owner.fate:
-            case Fate.RUNNING:
-                self._running(saga, owner)
             case Fate.COMPLETED:
                 await self._completed(saga, owner)
-            case Fate.CLOSED:
-                await self._take_back(saga, owner)
             case Fate.GONE:
                 await self._gone(saga, owner)
+            case _:
+                await self._take_back(saga, owner)
 
     def _running(self, saga: Unfinished, owner: Owner) -> None:
         self.found.running += 1

@@ -40,10 +40,10 @@ class TakeOver:
         """
         if self.order.epoch is not None:
             return self._listed(await self._outline(), self.order.epoch)
-        seen = await self._outline()
+        seen = await self._seen()
         if seen.state is SagaState.CLOSED:
             return self._taken(None, self._records(seen.effects), [], more=False)
-        seen = await self._claimable(seen)
+        self._refuse_if_too_late(seen)
         critical = self._critical(seen)
         if epoch := await self._claimed(seen, critical):
             return self._listed(await self._outline(), epoch)
@@ -55,12 +55,17 @@ class TakeOver:
             raise undo_refused(f"the ledger has no saga {self.order.saga}")
         return outline
 
-    async def _claimable(self, seen: SagaOutline) -> SagaOutline:
-        if not seen.epoch:  # whoever has claimed it before was this undo, which runs once at a time
-            seen = await self._ask_owner(seen)
+    async def _seen(self) -> SagaOutline:
+        """The saga as it is once its workflow has closed: until then that goes on, and may commit it."""
+        seen = await self._outline()
+        if seen.state is SagaState.CLOSED or seen.epoch:
+            return seen  # whoever has claimed it before was this undo, which runs once at a time
+        await self._ask_owner()
+        return await self._outline()
+
+    def _refuse_if_too_late(self, seen: SagaOutline) -> None:
         if closed_windows := over(self.bench.catalogue, seen, self._asked_for(seen)):
             raise undo_refused(f"the time to undo it is over: {'; '.join(closed_windows)}")
-        return seen
 
     def _critical(self, seen: SagaOutline) -> list[str]:
         """What is committed and critical; what an undo has begun, and what never was committed, asks nobody."""
@@ -91,14 +96,12 @@ class TakeOver:
             await self.bench.ledger.unwind(self.saga, claim.epoch)  # no-ops are done with by this
         return claim.epoch
 
-    async def _ask_owner(self, seen: SagaOutline) -> SagaOutline:
+    async def _ask_owner(self) -> None:
         owner = await owner_of(activity.client(), self.order.saga)
         if owner.fate is Fate.RUNNING:
             raise undo_refused("its workflow is running; cancel that, and it undoes its steps itself")
-        if owner.fate is not Fate.COMPLETED or seen.state is not SagaState.SEALED:
-            return seen
-        await self.bench.ledger.promote(self.saga)
-        return await self._outline()
+        if owner.fate is Fate.COMPLETED:
+            await self.bench.ledger.promote(self.saga)
 
     def _asked_for(self, seen: SagaOutline) -> Iterable[EffectOutline]:
         if self.order.steps is None:

@@ -186,6 +186,24 @@ async def test_pages_of_the_sweep(ledger: Ledger) -> None:
     assert 0 <= fourth.quiet < 60
 
 
+async def test_looking_again(ledger: Ledger) -> None:
+    """What was on a page is read as it is now, also what is finished meanwhile; what never was there is left out."""
+    space = f"ns-{uuid.uuid4()}"
+    names = [f"{space}/w{number}/r" for number in range(2)]
+    for name in names:
+        await applied(ledger, of(name))
+    page = await ledger.sweep(space)
+    await stuck(ledger, of(names[0], "b"))
+    await undone(ledger, of(f"{space}/w2/r"))
+    again = await ledger.look_again([*names, f"{space}/w2/r", f"{space}/none/r"])
+    assert [(each.saga, each.standing, each.needs_person) for each in page] == [
+        (name, 1, 0) for name in names
+    ]
+    assert [(each.saga, each.standing, each.needs_person) for each in again] == [
+        *((names[0], 2, 1), (names[1], 1, 0), (f"{space}/w2/r", 0, 0)),
+    ]
+
+
 async def test_new_saga_while_the_previous_one_is_in_doubt(ledger: Ledger) -> None:
     """Its first step is refused, again and again, until a person has decided; other workflow ids go on."""
     workflow = f"ns/order/{uuid.uuid4()}"
