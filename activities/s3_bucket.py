@@ -185,8 +185,7 @@ def _missing(s3: S3Client, name: str) -> NoBucket | None:
         s3.head_bucket(Bucket=name)
     except ClientError as error:
         if code_of(error) in ("404", "NoSuchBucket"):
-            date = headers_of(error).get("date")
-            return NoBucket(at=parsedate_to_datetime(date) if date else None)
+            return NoBucket(at=_time_of(error))
         if code_of(error) in ("403", "AccessDenied", "301", "PermanentRedirect"):
             raise Refused(
                 f"the bucket {name!r} exists and belongs to another account, or these credentials may not see it. "
@@ -194,6 +193,15 @@ def _missing(s3: S3Client, name: str) -> NoBucket | None:
             ) from error
         raise
     return None
+
+
+def _time_of(error: ClientError) -> datetime | None:
+    """S3's clock when it answered; None where the header Date is missing, unreadable, or without a zone."""
+    try:
+        at = parsedate_to_datetime(headers_of(error).get("date", ""))
+    except ValueError:
+        return None
+    return at if at.tzinfo else None
 
 
 def _create(s3: S3Client, wanted: Bucket) -> None:

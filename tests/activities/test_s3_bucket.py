@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from pydantic import JsonValue, ValidationError
 
+from activities._aws import s3_client
 from activities.s3 import CREATE_BUCKET, Bucket, CreateBucket
 from activities.s3_bucket import create_bucket, delete_bucket, find_bucket
 from rescind import Absent, Applied, Call, Grade, Receipt, Unknown
@@ -167,6 +168,29 @@ async def test_an_untagged_bucket_of_another_time(
     with pytest.raises(Conflict, match="not proven"):
         delete_bucket(receipt(asked(bucket_name), ledger.image))
     assert snapshot(outside, bucket_name) is not None
+
+
+@pytest.mark.parametrize(
+    "date", ["", "yesterday", "Tue, 01 Dec 2026 14:50:59 GMT, Tue, 01 Dec 2026 14:50:59 GMT"]
+)
+async def test_a_clock_that_cannot_be_read(
+    moto_url: str, outside: "S3Client", bucket_name: str, monkeypatch: pytest.MonkeyPatch, date: str
+) -> None:
+    """It is as if S3 had told no time: the bucket is made all the same, and one without our tag is in doubt."""
+
+    def spoil(response_dict: dict[str, Any], **_: Any) -> None:
+        response_dict["headers"]["date"] = date
+
+    client = s3_client()
+    client.meta.events.register_first("before-parse.s3.HeadBucket", spoil)
+    try:
+        ledger = Remembering()
+        made = await ledger.run(create_bucket, asked(bucket_name))
+        assert (made.bucket, ledger.image) == (bucket_name, {"at": None})
+        outside.delete_bucket_tagging(Bucket=bucket_name)
+        assert isinstance(await ledger.run(find_bucket, asked(bucket_name)), Unknown)
+    finally:
+        client.meta.events.unregister("before-parse.s3.HeadBucket", spoil)
 
 
 OUTCOMES: dict[Fault, Evidence] = {
