@@ -156,6 +156,7 @@ class Run:
     async def _is_at_rest(self) -> bool:
         """Wait until it is done; what people have had tried again may have been its trouble, and have reset it."""
         while True:
+            await self._close()
             last = self.runs[-1]
             if not await self._is_done_in_time():
                 return False
@@ -163,7 +164,6 @@ class Run:
                 await self._troubling
             if last is self.runs[-1]:
                 return True
-            await self._close()
 
     async def _close(self) -> None:
         """Wait for its last run to close."""

@@ -109,7 +109,7 @@ async def test_servers_are_killed(kept: Stack, sagas: Sagas, note: Note) -> None
     """No saga is falsely clean, happens twice, is left alone or hangs, once the servers are back."""
     dice = random.Random(SEED)
     async with Worker(
-        sagas.client, task_queue=sagas.task_queue, workflows=[RunProgram], max_cached_workflows=0
+        sagas.client, task_queue=sagas.task_queue, workflows=[RunProgram], max_cached_workflows=2
     ):
         await in_batches(sagas, lambda: kill_servers(kept, dice), note, lossy=True)
 

@@ -18,7 +18,7 @@ async def work(queue: str) -> None:
     toy_world.WORLDS = FarWorlds(os.environ["RESCIND_MODEL_WORLDS"])
     plugin = RescindPlugin(TOOLS.values(), ledger=os.environ["RESCIND_LEDGER_DSN"], sweeping=None)
     client = await Client.connect(os.environ["TEMPORAL_ADDRESS"], plugins=[plugin])
-    async with Worker(client, task_queue=queue, workflows=[RunProgram], max_cached_workflows=0):
+    async with Worker(client, task_queue=queue, workflows=[RunProgram], max_cached_workflows=2):
         print(f"Worker: {queue} polls", flush=True)  # noqa: T201  (the test waits for it)
         await asyncio.Event().wait()
 
