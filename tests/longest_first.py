@@ -4,7 +4,7 @@ import pytest
 
 LONGEST = (
     "matrix/test_processes.py",
-    "matrix/business/test_business_matrix.py",
+    "matrix/tools/test_tools_matrix.py",
     "matrix/test_matrix.py",
     "test_demo.py",
     "certificates/",

@@ -213,4 +213,5 @@ def huge(answer: Answer) -> Answer:
         body = json.dumps({**value, "ballast": BALLAST}).encode()
     else:
         body = answer.body + BALLAST.encode()
-    return Answer(answer.status, answer.headers, body)
+    # 204 is the status of an answer without a body.
+    return Answer(200 if answer.status == 204 else answer.status, answer.headers, body)

@@ -48,13 +48,13 @@ STRIPE = {
     "stripe.list_credit_notes": ("GET", r"/v1/credit_notes"),
     "stripe.get_credit_note": ("GET", r"/v1/credit_notes/[^/]+"),
 }
-AWS = {"aws.get", "aws.put", "aws.delete", "aws.ask"}
-"""Known only where a test puts the gate in front of AWS too."""
+OTHERS = {"aws.get", "aws.put", "aws.delete", "aws.ask", "engine.create", "engine.remove"}
+"""Known only where a test puts the gate in front of AWS or of a Docker engine too."""
 
 MAIL = {"mail.from", "mail.rcpt", "mail.data", "mail.end"}
 """MAIL FROM; RCPT TO; DATA; and the final dot, before or after which the mail was kept."""
 
-OPERATIONS = _HTTP.keys() | STRIPE.keys() | MAIL | AWS | {"stripe.other"}
+OPERATIONS = _HTTP.keys() | STRIPE.keys() | MAIL | OTHERS | {"stripe.other"}
 SYSTEMS = frozenset(name.partition(".")[0] for name in OPERATIONS)
 
 

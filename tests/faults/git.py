@@ -1,4 +1,4 @@
-"""A git remote that fails on chosen pushes: a git:// server before a bare repository, and its hooks."""
+"""A git remote that fails on chosen pushes and reads: a git:// server before a bare repository, and its hooks."""
 
 import asyncio
 import itertools
@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Self
 
-from tests.faults.git_connection import GitConnection
+from tests.faults.git_connection import GitConnection, said_to_read
 from tests.faults.script import Script
 
 _HOOK = Path(__file__).with_name("git_hook.sh")
@@ -25,15 +25,16 @@ _ENVIRONMENT = {
 
 
 class GitFaults(Script):
-    """A FaultyProvider before a bare repository, for pushes through its own `url`.
+    """A FaultyProvider before a bare repository, for pushes and reads through its own `url`.
 
-    A push that deletes a ref is a "delete", else one that creates a ref is a "create", else an "update".
+    A push that deletes a ref is a "delete", else one that creates a ref is a "create", else an "update"; a read of
+    refs or of objects is a "fetch", which meets its fault in the server's first words and never acts.
     Used as an async context manager. The hooks hold for these pushes only and stand in for the repository's
     own; the repository itself is not touched. The server's processes are not in the client's process group.
     """
 
     def __init__(self, repository: Path) -> None:
-        super().__init__(("create", "delete", "update"))
+        super().__init__(("create", "delete", "update", "fetch"))
         self._repository = repository.resolve()
         self._box = Path(tempfile.mkdtemp(prefix="git-faults-"))
         self._numbers = itertools.count(1)
@@ -76,12 +77,29 @@ class GitFaults(Script):
         try:
             request = await reader.readexactly(int(await reader.readexactly(4), 16) - 4)
             service = request.split(b" ", 1)[0].removeprefix(b"git-").decode()
+            if service == "upload-pack" and not await self._may_read(request, reader, writer):
+                return
             if service in {"upload-pack", "receive-pack"}:
                 await self._pack(service, reader, writer)
         except (OSError, asyncio.IncompleteReadError, ValueError):
             pass  # the client went, or spoke no git: there is nobody to answer
         finally:
             writer.transport.abort()
+
+    async def _may_read(
+        self, request: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> bool:
+        """Meets the fault that is planned for this fetch; false if it is not to be served."""
+        seen = await self.arrive("fetch", request.split(b"\0", 1)[0].decode())
+        try:
+            # Before the server has spoken a client says nothing more, so that a read ends only when it has gone.
+            if seen.fault and seen.fault.gated:
+                return await self.stand(lambda: reader.read(1))
+            writer.write(said_to_read(seen.fault))
+            await writer.drain()
+            return seen.fault is None
+        finally:
+            await self.leave(seen)
 
     async def _pack(self, service: str, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         call = self._box / str(next(self._numbers))

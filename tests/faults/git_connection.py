@@ -115,6 +115,21 @@ class GitConnection:
         part.rename(self._call.with_suffix(f".{point}.answer"))
 
 
+def said_to_read(fault: Fault | None) -> bytes:
+    """What a client is told in place of the refs that it asks for; nothing where its connection is only cut."""
+    match fault:
+        case Fault.REFUSE:
+            return _packet(b"ERR access denied or repository not exported\n")
+        case Fault.UNAVAILABLE:
+            return _packet(b"ERR too many requests, retry after 1 second\n")
+        case Fault.ERROR_AFTER:
+            return _packet(b"ERR service unavailable\n")
+        case Fault.GARBAGE:
+            return _GARBAGE
+        case _:
+            return b""
+
+
 def _packet(payload: bytes) -> bytes:
     return b"%04x" % (len(payload) + 4) + payload
 

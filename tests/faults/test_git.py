@@ -87,8 +87,8 @@ async def test_a_push_that_fails_by_itself(repository: Path, clone: Path) -> Non
         assert (seen.fault, seen.answer, seen.acted) == (Fault.DROP_AFTER, "rejected", False)
 
 
-async def test_fetches_and_other_ways_in_are_free(repository: Path, clone: Path) -> None:
-    """Fetches through the server, and pushes past it, meet no fault; the repository has no hook of ours."""
+async def test_other_ways_in_are_free(repository: Path, clone: Path) -> None:
+    """Fetches without a plan, and pushes past the server, meet no fault; the repository has no hook of ours."""
     async with GitFaults(repository) as faults:
         await faults.plan("create", [Fault.REFUSE])
         assert await push(clone, str(repository), "main:refs/heads/past") == 0
@@ -96,5 +96,49 @@ async def test_fetches_and_other_ways_in_are_free(repository: Path, clone: Path)
         assert "refs/heads/past" in listed.stdout
         fetched = await asyncio.to_thread(git, clone, "fetch", "--quiet", faults.url, "past:refs/x/past")
         assert fetched.returncode == 0, fetched.stderr
-        assert faults.calls() == []
+        assert [(seen.operation, seen.fault) for seen in faults.calls()] == [("fetch", None)] * 2
     assert not [hook for hook in (repository / "hooks").glob("*") if hook.suffix != ".sample"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        (Fault.REFUSE, "access denied"),
+        (Fault.UNAVAILABLE, "too many requests"),
+        (Fault.ERROR_AFTER, "service unavailable"),
+        (Fault.DROP_AFTER, "Could not read from remote repository"),
+        (Fault.GARBAGE, "protocol error"),
+    ],
+)
+async def test_a_read_fails_as_planned_and_once(
+    repository: Path, clone: Path, fault: Fault, words: str
+) -> None:
+    """Git itself says what became of it, and the next read is served."""
+    assert await push(clone, str(repository), "main:refs/heads/a") == 0
+    async with GitFaults(repository) as faults:
+        await faults.plan("fetch", [fault])
+        failed = await asyncio.to_thread(git, clone, "ls-remote", faults.url)
+        assert (failed.returncode, words in failed.stderr) == (128, True), failed.stderr
+        served = await asyncio.to_thread(git, clone, "ls-remote", faults.url)
+        assert "refs/heads/a" in served.stdout
+        assert [(seen.fault, seen.under_way) for seen in faults.calls()] == [(fault, False), (None, False)]
+
+
+async def test_a_read_stands_at_the_gate(repository: Path, clone: Path) -> None:
+    """Released it is served; one whose client goes first is over."""
+    assert await push(clone, str(repository), "main:refs/heads/a") == 0
+    async with GitFaults(repository) as faults:
+        await faults.plan("fetch", [Fault.HOLD])
+        reading = asyncio.create_task(asyncio.to_thread(git, clone, "ls-remote", faults.url))
+        await faults.held()
+        await faults.release()
+        assert "refs/heads/a" in (await reading).stdout
+        await faults.plan("fetch", [Fault.HANG_BEFORE])
+        process = await asyncio.create_subprocess_exec(
+            "git", "ls-remote", faults.url, start_new_session=True, stderr=asyncio.subprocess.DEVNULL
+        )
+        await faults.held()
+        process.kill()
+        await process.wait()
+        while faults.calls()[-1].under_way:  # noqa: ASYNC110 - the log has no event
+            await asyncio.sleep(0.02)

@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from embedded.sandbox.faults import Fault
+from embedded.sandbox.misbehave import Answer, huge
 from embedded.sandbox.operations import OPERATIONS
 from tests.embedded.sandbox.cases import HTTP, Case
 from tests.embedded.sandbox.servers import Asking
@@ -236,3 +237,9 @@ async def test_a_stale_read(ask: Asking) -> None:
     found = [(await ask.http.get("/flights/bookings/by-key/stale")).status_code for _ in range(2)]
     listed = ['"S"' in (await ask.http.get("/flights/bookings")).text for _ in range(2)]
     assert (orders, found, listed) == (["pending", "confirmed"], [404, 200], [False, True])
+
+
+def test_a_huge_answer_to_a_call_that_answers_nothing() -> None:
+    """A status that allows no body gives way to one that does, so that there is something to be too large."""
+    grown = huge(Answer(204, [(b"x", b"y")]))
+    assert (grown.status, grown.headers, len(grown.body)) == (200, [(b"x", b"y")], 3_000_000)

@@ -22,8 +22,15 @@ class Subject(StrEnum):
     TABLE = "postgres.rename_table"
     COLUMN = "postgres.add_column"
     FILE = "files.write"
+    BRANCH = "git.create_branch"
+    NEW_BUCKET = "s3.create_bucket"
+    SCHEMA = "postgres.migrate"
+    SERVICE = "ecs.deploy"
+    CONTAINER = "container.deploy"
+    NOTICE = "chat.notify"
     ORDER = "crm.find"
     BUCKET = "s3.find_bucket"
+    READ_BRANCH = "git.find_branch"
 
 
 class Side(StrEnum):
@@ -37,15 +44,23 @@ GROUPS = {
     "Business systems": (
         *(Subject.CRM, Subject.INVOICE, Subject.EMAIL, Subject.FLIGHT, Subject.ROOM, Subject.BLIND),
     ),
-    "What can't be taken back, approved beforehand": (Subject.SMS, Subject.TRANSFER, Subject.EVENT),
+    "What can't be taken back, approved beforehand": (
+        *(Subject.SMS, Subject.TRANSFER, Subject.EVENT, Subject.NOTICE),
+    ),
     "Machines, objects, tables and files": (
         *(Subject.MACHINE, Subject.OBJECT, Subject.TABLE, Subject.COLUMN, Subject.FILE),
     ),
-    "Reads": (Subject.ORDER, Subject.BUCKET),
+    "The tools of ProvisionEnvironment": (
+        *(Subject.BRANCH, Subject.NEW_BUCKET, Subject.SCHEMA, Subject.SERVICE, Subject.CONTAINER),
+    ),
+    "Reads": (Subject.ORDER, Subject.BUCKET, Subject.READ_BRANCH),
 }
 FOR_GOOD = GROUPS["What can't be taken back, approved beforehand"]
 READS = GROUPS["Reads"]
-DATABASE = (Subject.TABLE, Subject.COLUMN)
+DATABASE = (Subject.TABLE, Subject.COLUMN, Subject.SCHEMA)
+GIT = (Subject.BRANCH, Subject.READ_BRANCH)
+AT_MOST_ONCE = (Subject.BLIND, Subject.EVENT, Subject.NOTICE)
+"""What is never sent again where the first attempt may have taken effect."""
 
 OPERATIONS: dict[tuple[Subject, Side], str] = {
     (Subject.CRM, Side.CALL): "crm.change",
@@ -65,6 +80,13 @@ OPERATIONS: dict[tuple[Subject, Side], str] = {
     (Subject.MACHINE, Side.UNDO): "aws.ask",
     (Subject.OBJECT, Side.CALL): "aws.put",
     (Subject.OBJECT, Side.UNDO): "aws.put",
+    (Subject.NEW_BUCKET, Side.CALL): "aws.put",
+    (Subject.NEW_BUCKET, Side.UNDO): "aws.delete",
+    (Subject.SERVICE, Side.CALL): "aws.ask",
+    (Subject.SERVICE, Side.UNDO): "aws.ask",
+    (Subject.CONTAINER, Side.CALL): "engine.create",
+    (Subject.CONTAINER, Side.UNDO): "engine.remove",
+    (Subject.NOTICE, Side.CALL): "chat.post",
     (Subject.ORDER, Side.CALL): "crm.get",
     (Subject.BUCKET, Side.CALL): "aws.get",
 }
@@ -85,6 +107,9 @@ _AT_A_DATABASE = (
 )
 """What a server of PostgreSQL can do: it has no words for too many calls, and its answers have no size."""
 
+_AT_GIT = _AT_A_DATABASE
+"""A git server is told from the outside what a push does, and can do the same."""
+
 _AT_A_DISK = (Fault.REFUSE, Fault.UNAVAILABLE, Fault.HANG, Fault.ERROR_AFTER, Fault.HANG_AFTER, Fault.LATE)
 """What a file system can do: it refuses, is full, stands still, or has an error when the file is in place already."""
 
@@ -98,6 +123,8 @@ def faults(tool: Subject, side: Side) -> list[Fault]:
         return []
     if tool in DATABASE:
         return list(_AT_A_DATABASE)
+    if tool in GIT:
+        return list(_AT_GIT)
     if tool is Subject.FILE:
         return list(_AT_A_DISK)
     return [fault for fault in Fault if fault is not Fault.STALE or (tool, side) in STALE_READS]
@@ -105,7 +132,7 @@ def faults(tool: Subject, side: Side) -> list[Fault]:
 
 def lasting(tool: Subject, side: Side) -> list[Fault]:
     """What it can meet every time; where the first one is not tried again that is no other case."""
-    if tool in (Subject.BLIND, Subject.EVENT) and side is Side.CALL:
+    if tool in AT_MOST_ONCE and side is Side.CALL:
         return [Fault.THROTTLED]
     harmless = (Fault.STALE, Fault.HUGE)
     return [fault for fault in faults(tool, side) if fault not in harmless]
@@ -113,4 +140,5 @@ def lasting(tool: Subject, side: Side) -> list[Fault]:
 
 def lasting_in_short(tool: Subject) -> tuple[Fault, ...]:
     """Of those that a call can meet every time the ones for the ordinary run: eight tries that hang take a minute."""
-    return (Fault.UNAVAILABLE, Fault.DROP_AFTER) if tool is Subject.MACHINE else LASTING_IN_SHORT
+    slow = (Subject.MACHINE, Subject.SERVICE, Subject.CONTAINER)
+    return (Fault.UNAVAILABLE, Fault.DROP_AFTER) if tool in slow else LASTING_IN_SHORT

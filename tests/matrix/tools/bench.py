@@ -4,6 +4,7 @@ import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from pydantic import JsonValue
@@ -17,14 +18,14 @@ from rescind import RescindPlugin, SagaReport
 from rescind.ledger import Ledger, SagaView, install
 from rescind.reconciliation import Pace
 from tests.activities.sandbox_world import Sandbox, sandbox_of
-from tests.matrix.business.cells import Cell
-from tests.matrix.business.faults import Faults, Over
-from tests.matrix.business.history import History, history
-from tests.matrix.business.places import Places, places_of
-from tests.matrix.business.providers import Case, Keys, keys_of, prepared
-from tests.matrix.business.saga import TOOLS, OneStep, TakeAndGiveBack
-from tests.matrix.business.subjects import Side, Subject
 from tests.matrix.run import saga_view
+from tests.matrix.tools.cells import Cell
+from tests.matrix.tools.faults import Faults, Over
+from tests.matrix.tools.history import History, history
+from tests.matrix.tools.places import Places, places_of
+from tests.matrix.tools.providers import Case, Keys, keys_of, prepared
+from tests.matrix.tools.saga import TOOLS, OneStep, TakeAndGiveBack
+from tests.matrix.tools.subjects import Side, Subject
 
 AT_A_TIME = 40
 """Sagas that are under way at a time."""
@@ -72,18 +73,18 @@ class Batch:
     seconds: float
 
 
-async def run_cells(cells: Sequence[Cell], stack: dict[str, str]) -> Batch:
-    """Run the cells in running stand-ins, which nobody else uses meanwhile; the machine's Docker is not looked at."""
+async def run_cells(cells: Sequence[Cell], stack: dict[str, str], engine: Path | None = None) -> Batch:
+    """Run the cells in running stand-ins, which nobody else uses meanwhile, and on this Docker engine."""
     began = time.monotonic()
     install(stack["RESCIND_LEDGER_ADMIN_DSN"], workers=["rescind_ledger_worker"])
     plugin = RescindPlugin(TOOLS, ledger=stack["RESCIND_LEDGER_DSN"], sweeping=None, pace=_LATER)
-    async with places_of(cells, stack) as places, sandbox_of(stack) as sandbox:
+    async with places_of(cells, stack, engine) as places, sandbox_of(stack) as sandbox:
         cases = await prepared(cells, sandbox, places)
         before = await asyncio.to_thread(snapshot, places.outside)
         with only(places.worker | {"RESCIND_HTTP_SECONDS": HTTP_SECONDS}):
             client = await Client.connect(stack["TEMPORAL_ADDRESS"], plugins=[plugin])
             async with Ledger(stack["RESCIND_LEDGER_DSN"], connections=2) as ledger:
-                bench = Bench(client, Faults(sandbox, places.scripted), ledger)
+                bench = Bench(client, Faults(sandbox, places), ledger)
                 told = [bench.before_the_call, bench.before_the_undo]
                 async with Worker(
                     client, task_queue=bench.queue, workflows=[TakeAndGiveBack], activities=told
@@ -102,7 +103,7 @@ class Bench:
         self._client, self._faults, self._ledger = client, faults, ledger
         self._limit = asyncio.Semaphore(AT_A_TIME)
         self._running: dict[str, Running] = {}
-        self.queue = "business-matrix"
+        self.queue = "tools-matrix"
 
     async def run(self, cases: Sequence[Case]) -> list[Ended]:
         """Run all; mails that may not meet another one come one by one, after the others."""
@@ -192,6 +193,5 @@ async def _quiet(sandbox: Sandbox, places: Places) -> None:
 
 
 async def _under_way(sandbox: Sandbox, places: Places) -> bool:
-    seen = [one for provider in set(places.scripted.values()) for one in provider.calls()]
     calls = await sandbox.get("/admin/calls")
-    return any(each.under_way for each in seen) or any(each["under_way"] for each in calls)
+    return any(each.under_way for each in places.seen()) or any(each["under_way"] for each in calls)

@@ -1,6 +1,6 @@
 """Plans a cell's fault where it is met: at the sandbox, or at what stands in front of a database or a disk."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
 from pydantic import JsonValue
@@ -8,9 +8,10 @@ from pydantic import JsonValue
 from embedded.sandbox.faults import Fault
 from tests import faults
 from tests.activities.sandbox_world import Sandbox
-from tests.matrix.business.places import Scripted, statement
-from tests.matrix.business.providers import Case, Keys, plan
-from tests.matrix.business.subjects import Side, Subject
+from tests.matrix.tools.cells import Cell
+from tests.matrix.tools.places import Places, Scripted, statement
+from tests.matrix.tools.providers import Case, Keys, plan
+from tests.matrix.tools.subjects import Side, Subject
 
 Over: TypeAlias = Callable[[], Awaitable[bool]]
 """Takes a plan away; whether it was met."""
@@ -36,17 +37,17 @@ class Faults:
 
     Args:
         sandbox: What serves most tools.
-        scripted: What stands in front of the others' providers.
+        places: What stands in front of the others' providers.
     """
 
-    def __init__(self, sandbox: Sandbox, scripted: Mapping[Subject, Scripted]) -> None:
-        self._sandbox, self._scripted = sandbox, scripted
+    def __init__(self, sandbox: Sandbox, places: Places) -> None:
+        self._sandbox, self._places = sandbox, places
 
     async def begin(self, case: Case, side: Side, keys: Keys, result: JsonValue) -> Over | None:
         """From now on the cell's calls meet its fault of this side; None where nothing goes wrong."""
         if case.cell.trouble(side).fault is None:
             return None
-        if provider := self._scripted.get(case.cell.tool):
+        if provider := self._places.scripted_of(case.cell):
             return await _script(provider, case, side, keys)
         number = await self._sandbox.misbehave(**plan(case, side, keys.call, result))
 
@@ -61,9 +62,7 @@ class Faults:
 async def _script(provider: Scripted, case: Case, side: Side, keys: Keys) -> Over:
     trouble = case.cell.trouble(side)
     assert trouble.fault
-    operation = statement(side, case.cell)
-    if case.cell.tool is Subject.FILE:
-        operation = keys.call if side is Side.CALL else keys.undo
+    operation = _operation(case.cell, side, keys)
     await provider.plan(operation, [SAME[trouble.fault]] * (_EVER if trouble.lasting else 1))
 
     async def over() -> bool:
@@ -71,3 +70,16 @@ async def _script(provider: Scripted, case: Case, side: Side, keys: Keys) -> Ove
         return any(seen.fault and seen.operation == operation for seen in provider.calls())
 
     return over
+
+
+def _operation(cell: Cell, side: Side, keys: Keys) -> str:
+    """What the provider itself calls the requests of this side."""
+    match cell.tool:
+        case Subject.FILE:
+            return keys.call if side is Side.CALL else keys.undo
+        case Subject.BRANCH:
+            return "create" if side is Side.CALL else "delete"
+        case Subject.READ_BRANCH:
+            return "fetch"
+        case _:
+            return statement(side, cell)

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from embedded.world import World, difference
 from rescind import RecordState, SagaState
-from tests.matrix.business.bench import Batch, Ended
-from tests.matrix.business.history import History
-from tests.matrix.business.providers import Case
-from tests.matrix.business.subjects import FOR_GOOD, READS, Subject
+from tests.matrix.tools.bench import Batch, Ended
+from tests.matrix.tools.history import History
+from tests.matrix.tools.providers import Case
+from tests.matrix.tools.subjects import FOR_GOOD, READS, Subject
 
 CLEAN = frozenset({RecordState.ABSENT, RecordState.UNDONE})
 _ENDS = {RecordState.ABSENT: "not done"}
@@ -91,6 +91,8 @@ def _shared_out(lines: Sequence[str], world: World, cases: Sequence[Case]) -> di
     named = re.compile("|".join(map(re.escape, names)))
     for number, machine in world.machines.items():
         whose[f"machines / {number}"] = _named(named, machine.tags.get("Name", ""))
+    for index, message in enumerate(world.messages, 1):
+        whose[f"messages / {index:06}"] = _named(named, message.text)
     for index, one in enumerate(world.sent, 1):
         whose[f"sent / {index:06}"] = _named(named, one.what)
     shares: dict[str, list[str]] = {name: [] for name in ("", *names)}

@@ -2,17 +2,17 @@
 
 from collections.abc import Iterable, Sequence
 
-from tests.matrix.business.cells import Trouble
-from tests.matrix.business.subjects import GROUPS, Side, Subject, faults
-from tests.matrix.business.verdict import Judgement, Verdict
+from tests.matrix.tools.cells import Trouble
+from tests.matrix.tools.subjects import GROUPS, Side, Subject, faults
+from tests.matrix.tools.verdict import Judgement, Verdict
 
 _HEAD = """# The failure matrix of single tools
 
 Each tool takes one step, and the step after it is refused, so that it has to be given back. On the way there its
 request meets a fault, and on the way back the request of its undo meets another one: at the
-[sandbox](stand-ins.md), at a gate of the same kind in front of S3 and EC2, at a proxy in front of PostgreSQL, and in
-the system calls that replace a file. Full snapshots of the world before and after are compared, and everything that the
-providers ever had of a cell is counted. This page is written by `python -m tests.matrix.business`; with RESCIND_SOAK=1
+[sandbox](stand-ins.md), at a gate of the same kind in front of S3, EC2, ECS and Docker, at a proxy in front of PostgreSQL,
+at a git server, and in the system calls that replace a file. Full snapshots of the world before and after are compared, and everything that the
+providers ever had of a cell is counted. This page is written by `python -m tests.matrix.tools`; with RESCIND_SOAK=1
 every fault on the call is crossed with every fault on the undo, otherwise each is met once on each side.
 
 - **undone**, with how well the world was restored: `exact`; `equivalent` (a void invoice, a terminated machine);
@@ -25,8 +25,8 @@ every fault on the call is crossed with every fault on the undo, otherwise each 
 
 A cell has more than one end where the end depends on the fault of the other side. `late` acts when its client has gone.
 
-The reads of git (`git.find_branch`) are not here: nothing in these tests makes a fetch misbehave. The tools of
-`ProvisionEnvironment` are in [the other matrix](failure-matrix.md), with workers that are killed.
+`container.deploy` is here where a Docker engine can be started. The tools of `ProvisionEnvironment` are in
+[the other matrix](failure-matrix.md) too, with workers that are killed.
 
 """
 _TITLES = {Side.CALL: "the call meets", Side.UNDO: "the undo meets, after a call that took effect"}

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from embedded.sandbox.faults import Fault
-from tests.matrix.business.subjects import (
+from tests.matrix.tools.subjects import (
+    AT_MOST_ONCE,
     OPERATIONS,
     STALE_READS,
     Side,
@@ -85,20 +86,26 @@ class Cell:
         return (STALE_READS if trouble.fault is Fault.STALE else OPERATIONS)[self.tool, side]
 
 
-def ordinary(run: str = "b") -> list[Cell]:
+def tools(*, engine: bool) -> list[Subject]:
+    """All tools; the container's only with a Docker engine."""
+    return [tool for tool in Subject if engine or tool is not Subject.CONTAINER]
+
+
+def ordinary(*, engine: bool, run: str = "b") -> list[Cell]:
     """Pairwise: every fault on each side of every tool, and every fault that lasts until the call is given up."""
-    return list(dict.fromkeys(cell for tool in Subject for cell in _pairs(tool, run)))
+    return list(dict.fromkeys(cell for tool in tools(engine=engine) for cell in _pairs(tool, run)))
 
 
-def soak(run: str = "b") -> list[Cell]:
+def soak(*, engine: bool, run: str = "b") -> list[Cell]:
     """All with all, and undos that fail until their budget is used up."""
+    possible = tools(engine=engine)
     cells = [
         Cell(tool, call, undo, run)
-        for tool in Subject
+        for tool in possible
         for call in (*troubles(tool, Side.CALL), *_lasting(tool, Side.CALL))
         for undo in troubles(tool, Side.UNDO)
     ]
-    cells += [Cell(tool, NOTHING, undo, run) for tool in Subject for undo in _lasting(tool, Side.UNDO)]
+    cells += [Cell(tool, NOTHING, undo, run) for tool in possible for undo in _lasting(tool, Side.UNDO)]
     return list(dict.fromkeys(cells))
 
 
@@ -118,7 +125,7 @@ def leaves_an_effect(cell_call: Trouble, tool: Subject) -> bool:
         return False
     if tool is Subject.EMAIL:
         return cell_call.fault is None or (cell_call.at in ("from", "rcpt") and cell_call.fault in retried)
-    if tool in (Subject.BLIND, Subject.EVENT):
+    if tool in AT_MOST_ONCE:
         # A huge answer takes longer than its client waits, at times.
         return cell_call.fault in (None, Fault.THROTTLED)
     return True

@@ -5,25 +5,31 @@ from typing import Any
 
 from pydantic import BaseModel, JsonValue
 from temporalio import workflow
+from temporalio.common import RetryPolicy
 from temporalio.exceptions import ApplicationError
 
 from rescind import Retries, Saga, StepFailed, Tool
 
 with workflow.unsafe.imports_passed_through():
     from activities.catalogue import CATALOGUE
-    from tests.matrix.business.subjects import DATABASE, FOR_GOOD, Subject
+    from tests.matrix.tools.subjects import DATABASE, FOR_GOOD, Subject
 
 _SECONDS = dict.fromkeys(DATABASE, 5) | {
     **dict.fromkeys(
         (Subject.CRM, Subject.FLIGHT, Subject.ROOM, Subject.SMS, Subject.TRANSFER, Subject.EVENT), 6
     ),
+    **dict.fromkeys((Subject.BRANCH, Subject.READ_BRANCH, Subject.NOTICE), 6),
     Subject.FILE: 3,
     Subject.INVOICE: 8,
     Subject.OBJECT: 9,
     Subject.BUCKET: 9,
-    Subject.MACHINE: 12,
+    **dict.fromkeys((Subject.MACHINE, Subject.NEW_BUCKET), 12),
+    **dict.fromkeys((Subject.SERVICE, Subject.CONTAINER), 18),
 }
 """What an attempt may take: as long as a client that hangs waits, and a few requests more."""
+
+_TRIES = 8
+"""How often a call is tried at most, as most tools have it; a deployment on ECS would be tried thirty times."""
 
 
 def _impatient(tool: Tool[Any, Any]) -> Tool[Any, Any]:
@@ -36,6 +42,7 @@ def _impatient(tool: Tool[Any, Any]) -> Tool[Any, Any]:
             "timeout": limit,
             "undo_timeout": limit,
             "late_for": min(tool.late_for, timedelta(seconds=3)),
+            "retries": tool.retries.model_copy(update={"tries": min(tool.retries.tries, _TRIES)}),
             "undo_retries": Retries(tries=6, longest_wait=timedelta(seconds=5)),
         }
     )
@@ -71,4 +78,9 @@ class TakeAndGiveBack:
 
 
 async def _bench(moment: str, result: JsonValue) -> None:
-    await workflow.execute_activity(moment, result, start_to_close_timeout=timedelta(seconds=30))
+    await workflow.execute_activity(
+        moment,
+        result,
+        start_to_close_timeout=timedelta(seconds=30),
+        retry_policy=RetryPolicy(maximum_attempts=1),
+    )

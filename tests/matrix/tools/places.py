@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import shutil
 import tempfile
 import uuid
 from collections.abc import AsyncGenerator, Mapping, Sequence
@@ -16,10 +17,11 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from tests.faults import Fault, Seen
 from tests.faults.files import FileFaults
+from tests.faults.git import GitFaults
 from tests.faults.postgres import PostgresFaults
-from tests.matrix.business.aws_front import fronts
-from tests.matrix.business.cells import Cell
-from tests.matrix.business.subjects import DATABASE, Side, Subject
+from tests.matrix.tools.cells import Cell
+from tests.matrix.tools.fronts import fronts
+from tests.matrix.tools.subjects import DATABASE, GIT, Side, Subject
 
 ALIAS = "steps"
 """The worker's name of the database and of the folder."""
@@ -55,31 +57,60 @@ class Places:
         outside: The environment of whoever looks at all of it, past all faults.
         worker: The worker's.
         scripted: What stands in front of the tools that the sandbox's faults can't meet.
+        remotes: What stands in front of each cell's git repository, by the cell's name.
     """
 
     outside: dict[str, str]
     worker: dict[str, str]
     scripted: dict[Subject, Scripted]
+    remotes: dict[str, GitFaults]
+
+    def scripted_of(self, cell: Cell) -> Scripted | None:
+        """What stands in front of this cell's provider; None where the sandbox's faults can meet it."""
+        return self.remotes.get(cell.name) or self.scripted.get(cell.tool)
+
+    def seen(self) -> list[Seen]:
+        """Every call that was seen by what the tests themselves hold."""
+        return [
+            seen
+            for provider in {*self.scripted.values(), *self.remotes.values()}
+            for seen in provider.calls()
+        ]
 
 
 @asynccontextmanager
-async def places_of(cells: Sequence[Cell], stack: Mapping[str, str]) -> AsyncGenerator[Places]:
-    """Fresh places in running stand-ins; the machine's Docker is not looked at."""
+async def places_of(
+    cells: Sequence[Cell], stack: Mapping[str, str], engine: Path | None
+) -> AsyncGenerator[Places]:
+    """Fresh places in running stand-ins; of Docker's engines only this one is looked at."""
     async with AsyncExitStack() as room:
         folder = Path(room.enter_context(tempfile.TemporaryDirectory(prefix="steps-")))
+        (folder / "files").mkdir()
         admin = make_conninfo(stack["RESCIND_LEDGER_ADMIN_DSN"], dbname=f"{ALIAS}_{uuid.uuid4().hex}")
         database = await asyncio.to_thread(_database, admin, stack, cells)
+        repositories = await asyncio.to_thread(_repositories, folder / "git", stack, cells)
         outside = {name: value for name, value in stack.items() if name != "RESCIND_DOCKER_SOCKET"} | {
-            "RESCIND_FILE_ROOTS": json.dumps({ALIAS: str(folder)}),
+            "RESCIND_FILE_ROOTS": json.dumps({ALIAS: str(folder / "files")}),
             "RESCIND_DATABASES": json.dumps({ALIAS: database}),
+            "RESCIND_GIT_REMOTES": json.dumps({name: str(place) for name, place in repositories.items()}),
         }
+        if engine:
+            outside["RESCIND_DOCKER_SOCKET"] = str(engine)
         postgres = await room.enter_async_context(PostgresFaults(admin, _statements(cells)))
         postgres.late = 1.0
         files = room.enter_context(FileFaults(stands=STANDS_SECONDS))
-        worker = outside | {"RESCIND_DATABASES": json.dumps({ALIAS: postgres.through(database)})}
-        worker |= await room.enter_async_context(fronts(stack["RESCIND_S3_ENDPOINT"], dict(stack)))
+        remotes = {
+            name: await room.enter_async_context(GitFaults(place)) for name, place in repositories.items()
+        }
+        for remote in remotes.values():
+            remote.late = 1.0
+        worker = outside | {
+            "RESCIND_DATABASES": json.dumps({ALIAS: postgres.through(database)}),
+            "RESCIND_GIT_REMOTES": json.dumps({name: remote.url for name, remote in remotes.items()}),
+        }
+        worker |= await room.enter_async_context(fronts(dict(stack), engine))
         scripted: dict[Subject, Scripted] = {**dict.fromkeys(DATABASE, postgres), Subject.FILE: files}
-        yield Places(outside, worker, scripted)
+        yield Places(outside, worker, scripted, remotes)
 
 
 def statement(side: Side, cell: Cell) -> str:
@@ -101,7 +132,18 @@ _PATTERNS = {
     (Subject.TABLE, Side.UNDO): r'rename\s+to\s+"{name}"',
     (Subject.COLUMN, Side.CALL): r'alter\s+table\s+"public"."{name}"\s+add\s+column',
     (Subject.COLUMN, Side.UNDO): r'alter\s+table\s+"public"."{name}"\s+drop\s+column',
+    (Subject.SCHEMA, Side.CALL): r'create\s+table\s+"{name}-new"',
+    (Subject.SCHEMA, Side.UNDO): r'drop\s+table\s+"{name}-new"',
 }
+
+
+def _repositories(folder: Path, stack: Mapping[str, str], cells: Sequence[Cell]) -> dict[str, Path]:
+    """A copy of the application's repository for each cell that has to do with git, by the cell's name."""
+    template = json.loads(stack["RESCIND_GIT_REMOTES"])["app"]
+    found = {cell.name: folder / f"{cell.name}.git" for cell in cells if cell.tool in GIT}
+    for place in found.values():
+        shutil.copytree(template, place)
+    return found
 
 
 def _database(admin: str, stack: Mapping[str, str], cells: Sequence[Cell]) -> str:

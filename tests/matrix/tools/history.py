@@ -9,9 +9,9 @@ from typing import Any
 
 from tests.activities.sandbox_world import Sandbox
 from tests.faults.one_call import AWS
-from tests.matrix.business.places import Places
-from tests.matrix.business.providers import Case, Keys
-from tests.matrix.business.subjects import Side, Subject
+from tests.matrix.tools.places import Places
+from tests.matrix.tools.providers import Case, Keys
+from tests.matrix.tools.subjects import Side, Subject
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,10 @@ class History:
                 return sum(each[whose] == name for each in self.bookings[tool])
             case Subject.FILE:
                 return self.acted[keys.call]
+            case Subject.NEW_BUCKET | Subject.CONTAINER:
+                return (
+                    0  # its name is its key, so that there can't be two; what is half made may be made again
+                )
             case _:
                 return self.acted[name]
 
@@ -73,13 +77,21 @@ async def _acted(sandbox: Sandbox, places: Places) -> Counter[str]:
     """Calls that have acted, by the cell's name; replacements of files by the call's key."""
     texts, transfers = await sandbox.get("/sms/messages"), await sandbox.get("/payments/transfers")
     events, puts = await sandbox.get("/webhooks/events"), await sandbox.calls("aws.put")
-    calls = [seen for provider in set(places.scripted.values()) for seen in provider.calls() if seen.acted]
+    calls = [seen for seen in places.seen() if seen.acted]
     return Counter(
         [
             *(each["text"] for each in texts),
             *(each["purpose"] for each in transfers),
             *(str(each["body"]["data"].get("of")) for each in events),
+            *(each["body"]["text"] for each in await sandbox.get("/messages")),
             *await asyncio.to_thread(_launched, places.outside["RESCIND_EC2_ENDPOINT"]),
+            *await asyncio.to_thread(_revisions, places.outside["RESCIND_ECS_ENDPOINT"]),
+            *(
+                name
+                for name, git in places.remotes.items()
+                for seen in git.calls()
+                if (seen.acted, seen.operation) == (True, "create")
+            ),
             *(each["call"].rpartition("/")[2] for each in puts if each["acted"]),
             *(seen.operation.removeprefix(f"{Side.CALL.value} of ") for seen in calls),
         ]
@@ -91,3 +103,15 @@ def _launched(endpoint: str) -> list[str]:
     pages = AWS.client("ec2", endpoint_url=endpoint).get_paginator("describe_instances").paginate()
     every = [one for page in pages for each in page["Reservations"] for one in each.get("Instances", [])]
     return [tag.get("Value", "") for one in every for tag in one.get("Tags", []) if tag.get("Key") == "Name"]
+
+
+def _revisions(endpoint: str) -> list[str]:
+    """The family of every task definition that was ever registered; ECS lists those that are retired, too."""
+    pages = AWS.client("ecs", endpoint_url=endpoint).get_paginator("list_task_definitions")
+    arns = [
+        arn
+        for status in ("ACTIVE", "INACTIVE")
+        for page in pages.paginate(status=status)
+        for arn in page["taskDefinitionArns"]
+    ]
+    return [arn.rpartition("/")[2].rpartition(":")[0] for arn in arns]

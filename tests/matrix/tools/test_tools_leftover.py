@@ -1,4 +1,4 @@
-"""The comparison of the business matrix is shown to be able to fail: one thing left by hand at each provider."""
+"""The comparison of the matrix of single tools is shown to be able to fail: one thing left by hand at each provider."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from embedded.sandbox.faults import Fault
 from embedded.world import snapshot
 from tests.activities.sandbox_world import Sandbox, sandbox_of
 from tests.faults.one_call import AWS
-from tests.matrix.business.bench import run_cells
-from tests.matrix.business.cells import NOTHING, Cell, Trouble
-from tests.matrix.business.places import OBJECTS
-from tests.matrix.business.providers import Case
-from tests.matrix.business.subjects import Subject
-from tests.matrix.business.verdict import judge_all
+from tests.matrix.tools.bench import run_cells
+from tests.matrix.tools.cells import NOTHING, Cell, Trouble
+from tests.matrix.tools.places import OBJECTS
+from tests.matrix.tools.providers import Case
+from tests.matrix.tools.subjects import Subject
+from tests.matrix.tools.verdict import judge_all
 
 if TYPE_CHECKING:
     from mypy_boto3_ec2.type_defs import TagSpecificationTypeDef

@@ -19,8 +19,8 @@ from tests.faults import Fault
 from tests.faults.http_proxy import HttpFaults
 from tests.faults.one_call import AWS
 from tests.faults.providers import S3
-from tests.matrix.business.saga import OneStep, TakeAndGiveBack
 from tests.matrix.run import saga_view
+from tests.matrix.tools.saga import OneStep, TakeAndGiveBack
 
 pytestmark = pytest.mark.timeout(200)
 TOOLS: list[Any] = [SET_STATUS, PUT_OBJECT]

@@ -15,9 +15,10 @@ from embedded.sandbox.faults import Fault
 from rescind._keys import effect_key, provider_key, provider_undo_key
 from tests.activities.sandbox_world import Sandbox
 from tests.faults.one_call import AWS
-from tests.matrix.business.cells import Cell
-from tests.matrix.business.places import ALIAS, OBJECTS, Places
-from tests.matrix.business.subjects import Side, Subject
+from tests.matrix.places import CLUSTER, IMAGE
+from tests.matrix.tools.cells import Cell
+from tests.matrix.tools.places import ALIAS, OBJECTS, Places
+from tests.matrix.tools.subjects import Side, Subject
 
 if TYPE_CHECKING:
     from mypy_boto3_s3.client import S3Client
@@ -66,8 +67,21 @@ class Case:
             Subject.TABLE: {"database": ALIAS, "table": name, "to": f"{name}-new"},
             Subject.COLUMN: {"database": ALIAS, "table": name, "column": "note", "type": "text"},
             Subject.FILE: {"folder": ALIAS, "path": name, "text": "new"},
+            Subject.BRANCH: {"remote": name, "branch": f"env/{name}"},
+            Subject.NEW_BUCKET: {"bucket": name},
+            Subject.SCHEMA: {
+                "database": ALIAS,
+                "name": name,
+                "restores": "exact",
+                "up": f'CREATE TABLE "{name}-new" (id int)',
+                "down": f'DROP TABLE "{name}-new"',
+            },
+            Subject.SERVICE: {"cluster": CLUSTER, "service": name, "image": IMAGE},
+            Subject.CONTAINER: {"service": name, "image": IMAGE, "network": "none", "stays_up": 0.5},
+            Subject.NOTICE: {"webhook": "ops", "text": name},
             Subject.ORDER: {"order": order},
             Subject.BUCKET: {"bucket": name},
+            Subject.READ_BRANCH: {"remote": name, "branch": "main"},
         }
         return requests[self.cell.tool]
 
@@ -91,6 +105,17 @@ class Case:
                 does = "Describe" if self.cell.undo.fault is Fault.STALE else "Terminate"
                 return (
                     f"Action={does}Instances&Version=2016-11-15&InstanceId.1={made.get('instance', 'none')}"
+                )
+            case Subject.SERVICE:
+                named = f'"{self.cell.name}"'
+                return (
+                    f'"serviceName": {named}' if side is Side.CALL else f'"service": {named}, "force": true'
+                )
+            case Subject.CONTAINER:
+                return (
+                    f'"rescind.service": "{self.cell.name}"'
+                    if side is Side.CALL
+                    else str(made.get("id", "none"))
                 )
             case _:
                 return self.cell.name
@@ -143,9 +168,10 @@ async def prepared(cells: Sequence[Cell], sandbox: Sandbox, places: Places) -> l
 
 
 def _aws(endpoint: str) -> tuple[S3Client, str]:
-    """S3 with the bucket of the objects, and an image of EC2's."""
+    """S3 with the bucket of the objects, ECS with the cluster, and an image of EC2's."""
     s3, ec2 = AWS.client("s3", endpoint_url=endpoint), AWS.client("ec2", endpoint_url=endpoint)
     s3.create_bucket(Bucket=OBJECTS)
+    AWS.client("ecs", endpoint_url=endpoint).create_cluster(clusterName=CLUSTER)
     return s3, ec2.describe_images(Owners=["amazon"])["Images"][0].get("ImageId", "")
 
 
