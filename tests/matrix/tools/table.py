@@ -10,10 +10,11 @@ _HEAD = """# The failure matrix of single tools
 
 Each tool takes one step, and the step after it is refused, so that it has to be given back. On the way there its
 request meets a fault, and on the way back the request of its undo meets another one: at the
-[sandbox](stand-ins.md), at a gate of the same kind in front of S3, EC2, ECS and Docker, at a proxy in front of PostgreSQL,
-at a git server, and in the system calls that replace a file. Full snapshots of the world before and after are compared, and everything that the
-providers ever had of a cell is counted. This page is written by `python -m tests.matrix.tools`; with RESCIND_SOAK=1
-every fault on the call is crossed with every fault on the undo, otherwise each is met once on each side.
+[sandbox](stand-ins.md), at a gate of the same kind in front of S3, EC2, ECS and Docker, at a proxy in front of
+PostgreSQL, at a git server, and in the system calls that replace a file. Full snapshots of the world before and after
+are compared, and everything that the providers ever had of a cell is counted. This page is written by
+`python -m tests.matrix.tools`; with RESCIND_SOAK=1 every fault on the call is crossed with every fault on the undo,
+otherwise each is met once on each side.
 
 - **undone**, with how well the world was restored: `exact`; `equivalent` (a void invoice, a terminated machine);
   `residue` (a fee is kept; a mail was sent, and its correction after it); `nothing` was there any more.

@@ -15,6 +15,7 @@ from embedded.sandbox.faults import Fault
 from embedded.world import snapshot
 from tests.activities.sandbox_world import Sandbox, sandbox_of
 from tests.faults.one_call import AWS
+from tests.matrix.places import IMAGE
 from tests.matrix.tools.bench import run_cells
 from tests.matrix.tools.cells import NOTHING, Cell, Trouble
 from tests.matrix.tools.places import OBJECTS
@@ -91,6 +92,21 @@ async def _object(sandbox: Sandbox, case: Case) -> None:
     s3.put_object(Bucket=OBJECTS, Key=case.cell.name, Body=b"left")
 
 
+async def _bucket(sandbox: Sandbox, case: Case) -> None:
+    s3 = AWS.client("s3", endpoint_url=sandbox.environment["RESCIND_S3_ENDPOINT"])
+    s3.create_bucket(Bucket=case.cell.name)
+
+
+async def _revision(sandbox: Sandbox, case: Case) -> None:
+    ecs = AWS.client("ecs", endpoint_url=sandbox.environment["RESCIND_ECS_ENDPOINT"])
+    container = {"name": "web", "image": IMAGE, "memory": 16}
+    ecs.register_task_definition(family=case.cell.name, containerDefinitions=[container])  # type: ignore[list-item]
+
+
+async def _notice(sandbox: Sandbox, case: Case) -> None:
+    await sandbox.post("/hook/ops", {"text": case.cell.name})
+
+
 LEFT: dict[Subject, Callable[[Sandbox, Case], Awaitable[None]]] = {
     Subject.CRM: _status,
     Subject.INVOICE: _draft,
@@ -103,8 +119,12 @@ LEFT: dict[Subject, Callable[[Sandbox, Case], Awaitable[None]]] = {
     Subject.EVENT: _event,
     Subject.MACHINE: _machine,
     Subject.OBJECT: _object,
+    Subject.NEW_BUCKET: _bucket,
+    Subject.SERVICE: _revision,
+    Subject.NOTICE: _notice,
 }
-"""The database and the folder are gone with the run; their lines are told by the cell's name, as an object's is."""
+"""The database, the folder, the repositories and the engine are gone with the run; their lines are told by the cell's
+name, as an object's is."""
 
 
 async def test_one_leftover_is_seen(stack_environment: dict[str, str]) -> None:
@@ -121,7 +141,8 @@ async def test_one_leftover_is_seen(stack_environment: dict[str, str]) -> None:
             await leave(sandbox, cases[tool])
         mails = await sandbox.get("/mails")
     now = await asyncio.to_thread(snapshot, stack_environment)
-    after = now.model_copy(update={"databases": batch.after.databases, "files": batch.after.files})
+    gone = {part: getattr(batch.after, part) for part in ("databases", "files", "git", "containers")}
+    after = now.model_copy(update=gone)
     spoilt = judge_all(replace(batch, after=after, history=replace(batch.history, mails=mails)))
     assert (clean.problems, clean.false_clean) == ([], 0)
     assert [verdict.end for verdict in clean.verdicts] == ["not done"] * len(LEFT)
