@@ -85,7 +85,6 @@ async def _acted(sandbox: Sandbox, places: Places) -> Counter[str]:
             *(str(each["body"]["data"].get("of")) for each in events),
             *(each["body"]["text"] for each in await sandbox.get("/messages")),
             *await asyncio.to_thread(_launched, places.outside["RESCIND_EC2_ENDPOINT"]),
-            *await asyncio.to_thread(_revisions, places.outside["RESCIND_ECS_ENDPOINT"]),
             *(
                 name
                 for name, git in places.remotes.items()
@@ -103,15 +102,3 @@ def _launched(endpoint: str) -> list[str]:
     pages = AWS.client("ec2", endpoint_url=endpoint).get_paginator("describe_instances").paginate()
     every = [one for page in pages for each in page["Reservations"] for one in each.get("Instances", [])]
     return [tag.get("Value", "") for one in every for tag in one.get("Tags", []) if tag.get("Key") == "Name"]
-
-
-def _revisions(endpoint: str) -> list[str]:
-    """The family of every task definition that was ever registered; ECS lists those that are retired, too."""
-    pages = AWS.client("ecs", endpoint_url=endpoint).get_paginator("list_task_definitions")
-    arns = [
-        arn
-        for status in ("ACTIVE", "INACTIVE")
-        for page in pages.paginate(status=status)
-        for arn in page["taskDefinitionArns"]
-    ]
-    return [arn.rpartition("/")[2].rpartition(":")[0] for arn in arns]
