@@ -4,8 +4,8 @@ import asyncio
 import time
 import uuid
 from collections import Counter
-from collections.abc import AsyncGenerator, Awaitable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,13 +14,9 @@ from temporalio.exceptions import ApplicationError, CancelledError
 from temporalio.service import RPCError
 
 from rescind import RecordState, SagaState
-from rescind._operations_queue import OPERATIONS_QUEUE
 from rescind.ledger import SagaView
 from rescind.reconciliation import reconciliation_id
 from rescind.reconciliation._case import Case, OpenStep, Verb
-from rescind.recovery import Sweeping
-from rescind.recovery._sweep import Swept
-from rescind.recovery._sweeping import SWEEP
 from tests.model.history import histories
 from tests.model.programs import RunProgram
 from tests.model.strategies import Scenario
@@ -287,32 +283,6 @@ class Run:
         )
         verified = await self.sagas.ledger.verify(await self.sagas.saga_id(self.handle))
         return found + [each.what for each in verified.differences]
-
-
-@asynccontextmanager
-async def sweeping(sagas: Sagas) -> AsyncGenerator[None]:
-    """The sweeper looks again and again meanwhile."""
-
-    async def look() -> None:
-        while True:
-            await look_once(sagas)
-            await asyncio.sleep(0.5)
-
-    async with asyncio.TaskGroup() as group:
-        looking = group.create_task(look())
-        yield
-        looking.cancel()
-
-
-async def look_once(sagas: Sagas) -> None:
-    """Let the sweeper look once."""
-    await sagas.client.execute_workflow(
-        SWEEP,
-        Sweeping(limit=5000),
-        id=f"sweep-{sagas.task_queue}",
-        task_queue=OPERATIONS_QUEUE,
-        result_type=Swept,
-    )
 
 
 async def _harmless(work: Awaitable[None]) -> None:

@@ -18,8 +18,9 @@ from rescind.ledger import Ledger, install
 from tests.faults.workers import Workers
 from tests.model.far_worlds import served
 from tests.model.programs import TOOLS, RunProgram
-from tests.model.run import Counts, Run, sweeping
+from tests.model.run import Counts, Run
 from tests.model.strategies import Scenario, each
+from tests.model.sweeper import sweeping
 from tests.rescind.sagas import Sagas
 from tests.stack_fixture import fresh_stack
 

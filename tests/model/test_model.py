@@ -13,8 +13,9 @@ from temporalio.worker import Worker
 from rescind import RescindPlugin
 from rescind.ledger import Ledger
 from tests.model.programs import TOOLS, RunProgram
-from tests.model.run import Counts, Run, sweeping
+from tests.model.run import Counts, Run
 from tests.model.strategies import Scenario, each
+from tests.model.sweeper import sweeping
 from tests.rescind.conftest import ledger, ledger_dsn
 from tests.rescind.namespaces import new_namespace
 from tests.rescind.sagas import Sagas
