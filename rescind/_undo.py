@@ -22,7 +22,7 @@ from rescind._states import RecordState, Repeat, UndoOutcome
 from rescind._tool import SLACK
 from rescind._wire import FailedAttempt, UndoOrder
 from rescind.evidence import Conflict, weigh
-from rescind.ledger import Busy, Refused, TakenOver, UndoDone, UndoGo
+from rescind.ledger import Busy, IllegalTransition, Refused, TakenOver, UndoDone, UndoGo
 
 
 def undo_activity(tool: AnyTool, bench: Bench) -> Any:
@@ -50,7 +50,7 @@ class _Undo:
         ttl = (self.time + SLACK).total_seconds()
         try:
             begun = await self.bench.ledger.undo_begin(self.at, ttl=ttl, whole=self.order.whole)
-        except TakenOver as error:
+        except (TakenOver, IllegalTransition) as error:
             raise taken_over(error) from error
         match begun:
             case UndoDone():

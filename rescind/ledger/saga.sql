@@ -53,6 +53,9 @@ begin
         this.state := 'unwinding';
         this := store('unwind', entered, this, null, null);
     end if;
+    for was in select * from effect as e where e.saga = saga_id and is_left(e) limit 1 loop
+        perform refuse_left(this, was);
+    end loop;
     for was in select * from effect as e where e.saga = saga_id and is_no_op(e) order by e.seq desc loop
         this := store('unwind', this, this, was, undone_no_op(was));
     end loop;

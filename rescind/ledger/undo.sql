@@ -8,6 +8,20 @@ create or replace function is_no_op(was effect) returns boolean language sql imm
     select was.state = 'applied' and not was.changed and not was.dirty and was.unproven = '{}'
 $$;
 
+-- Whether a person has decided, and something of it is left: it was let stand, or the lookup says so.
+create or replace function is_left(was effect) returns boolean language sql immutable as $$
+    select was.state = 'resolved' and coalesce(was.restoration ->> 'grade' = 'residue', false)
+$$;
+
+-- People speak when the unwinding is over; who unwinds after that, in the same epoch, is a run that was reset.
+create or replace function refuse_left(this saga, was effect) returns void language plpgsql as $$
+begin
+    if this.epoch = 0 and is_left(was) then
+        raise 'The unwinding is over, and a person has decided what is left of %. Nothing was changed.', was.key
+            using errcode = 'RS003';
+    end if;
+end $$;
+
 create or replace function undone_no_op(was effect) returns effect language plpgsql as $$
 begin
     was.state := 'undone';
@@ -34,6 +48,7 @@ declare
     wait float8 := undo_busy(was);
     answer jsonb;
 begin
+    perform refuse_left(this, was);
     -- Whoever speaks in a later epoch of a committed saga has claimed a part of it.
     if (this.state = 'committed' and this.epoch = 0) or (this.state = 'sealed' and not whole) then
         return refused('saga_committed', 'saga', this.state);

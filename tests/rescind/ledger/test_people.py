@@ -5,7 +5,17 @@ from collections.abc import Callable
 import pytest
 
 from rescind._states import RecordState, UndoOutcome, Verdict
-from rescind.ledger import EffectAddress, HowOpen, Ledger, Refusal, Refused, Seen, UndoDone, Wait
+from rescind.ledger import (
+    EffectAddress,
+    HowOpen,
+    IllegalTransition,
+    Ledger,
+    Refusal,
+    Refused,
+    Seen,
+    UndoDone,
+    Wait,
+)
 from tests.rescind.ledger.steps import applied, in_doubt, state_of, stuck, undoing, undone
 
 At = Callable[..., EffectAddress]
@@ -26,8 +36,21 @@ async def test_person_ends_a_stuck_effect(
     await stuck(ledger, at)
     assert await ledger.resolve(at, verdict, who="anna", note="why") is RecordState.RESOLVED
     assert await state_of(ledger, at) == ("resolved", "closed")
-    done = await ledger.undo_begin(at, ttl=1, whole=True)
-    assert done == UndoDone({"grade": grade, "detail": detail})
+    view = await ledger.show(at.saga)
+    assert view is not None
+    assert view.effects[0].restoration == {"grade": grade, "detail": detail}
+    if grade == "residue":
+        await unwinds_no_more(ledger, at)
+    else:
+        assert await ledger.undo_begin(at, ttl=1, whole=True) == UndoDone({"grade": grade, "detail": detail})
+
+
+async def unwinds_no_more(ledger: Ledger, at: EffectAddress) -> None:
+    """A run that is reset is told that the unwinding is over, and can call nothing clean."""
+    with pytest.raises(IllegalTransition, match="a person has decided what is left"):
+        await ledger.undo_begin(at, ttl=1, whole=True)
+    with pytest.raises(IllegalTransition, match="a person has decided what is left"):
+        await ledger.unwind(at.saga, at.epoch)
 
 
 async def test_person_says_retry(ledger: Ledger, address: At) -> None:
@@ -80,13 +103,13 @@ async def test_lookup_that_disagrees_with_done(ledger: Ledger, address: At) -> N
     await stuck(ledger, at)
     seen = Seen("the lookup still finds it", disagrees=True)
     await ledger.resolve(at, Verdict.DONE, who="anna", note="deleted", seen=seen)
-    done = await ledger.undo_begin(at, ttl=1, whole=True)
-    detail = "done by hand, says anna: deleted; but the lookup still finds it"
-    assert done == UndoDone({"grade": "residue", "detail": detail})
+    await unwinds_no_more(ledger, at)
     listed = [each for each in await ledger.sagas(at.saga) if each.id == at.saga]
     assert [(each.state, each.left_standing) for each in listed] == [("closed", 1)]
     view = await ledger.show(at.saga)
     assert view is not None
+    detail = "done by hand, says anna: deleted; but the lookup still finds it"
+    assert view.effects[0].restoration == {"grade": "residue", "detail": detail}
     assert "the lookup still finds it" in str(view.journal[-1].body)
 
 
