@@ -26,7 +26,7 @@ def test_a_file_in_the_bucket(application: Application) -> None:
     ran = application.provision("--name", name, "--webhook", "revoked")
     assert ran.code == 3, ran
     somebody.join()
-    desk = application.run("starter.py", "desk").out
+    desk = application.run("starter.py", "desk", "--limit", "500").out
     assert saga in desk
     assert "conflict" in desk
     retried = application.run("starter.py", "retry", saga, "create_bucket#1")
